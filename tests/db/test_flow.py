@@ -17,7 +17,7 @@ from support.planted_machine import BEGIN_S, planted
 
 from flitwatch_db import connect
 from flitwatch_db.counters import store as counters
-from flitwatch_db.diagnosis import roots
+from flitwatch_db.diagnosis import measured, roots
 from flitwatch_db.fabrics import route_changes
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import flow
@@ -25,6 +25,7 @@ from flitwatch_domain.counters import COUNT_BYTES
 from flitwatch_domain.explanation.flow import Flow
 from flitwatch_domain.fabric import CountedAt, Fabric, Technology
 from flitwatch_domain.generators import build_xgft
+from flitwatch_domain.kept import Kept
 from flitwatch_routing.baselines import ftree_tables
 
 
@@ -133,6 +134,31 @@ def test_without_network_cards_the_reason_says_so(embedded_db: str) -> None:
         conn.execute("DELETE FROM endpoint_1m")
         found = asked(conn, 350, 600)
     assert not found.known and found.reason in (flow.NO_CARDS, "the traffic of the jobs' network cards does not explain the traffic on the links")  # fmt: skip
+
+
+def test_a_minute_is_read_again_only_if_a_late_sample_was_added(
+    embedded_db: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planted(embedded_db)
+    with connect(embedded_db, role="owner") as conn:
+        first, cards = asked(conn, 350, 600), read_cards(conn)
+        with monkeypatch.context() as unread:
+            for module in (flow, measured):
+                unread.setattr(module, "packed_rates", None)
+            assert asked(conn, 350, 600) == first and (read_cards(conn) == cards).all()
+        for table in ("endpoint_1m", "endpoint_1s"):
+            conn.execute(f"UPDATE {table} SET samples = samples + 1, tx_bytes = 2 * tx_bytes WHERE endpoint < 40")
+        conn.execute("UPDATE router_1m SET samples = samples + 1, green_stall_cycles = 2 * green_stall_cycles")
+        late, late_cards = asked(conn, 350, 600), read_cards(conn)
+        for module, name in ((flow, "_moments"), (measured, "_cards")):
+            monkeypatch.setattr(module, name, Kept(4))
+        assert late == asked(conn, 350, 600) != first
+        assert (late_cards[0] == read_cards(conn)[0]).all() and (late_cards[0] != cards[0]).any()
+
+
+def read_cards(conn: Any) -> Any:
+    """Bytes sent and received, and cycles waited, per second of every network card in a minute; 0 if not counted."""
+    return np.nan_to_num(measured._read_card_rates(conn, 1, MACHINE.nodes, BEGIN_S + 360.0, BEGIN_S + 420.0))
 
 
 @pytest.mark.parametrize("change", ["UPDATE job SET state = 'SUSPENDED'", "UPDATE job_node SET endpoint = NULL"])

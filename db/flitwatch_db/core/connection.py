@@ -222,6 +222,11 @@ def clock_s(conn: psycopg.Connection[Any]) -> float:
     return float(row[0])
 
 
+def database_key(conn: psycopg.Connection[Any]) -> tuple[object, ...]:
+    """Return what distinguishes a database from others."""
+    return conn.info.host, conn.info.port, conn.info.dbname
+
+
 def fetch_rows(
     conn: psycopg.Connection[Any], query: QueryNoTemplate, parameters: Params | None = None
 ) -> list[dict[str, Any]]:

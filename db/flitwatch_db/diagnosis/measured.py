@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -17,14 +13,14 @@ from psycopg.sql import SQL, Identifier
 
 from flitwatch_db.core import packing
 from flitwatch_db.core.columns import packed_arrays, packed_rates, unpack_arrays
-from flitwatch_db.core.connection import fetch_rows
+from flitwatch_db.core.connection import database_key, fetch_rows
 from flitwatch_db.counters.reads import PORT_BUCKET_S
 from flitwatch_db.fabrics import route_changes
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.counters import COUNT_BYTES, LANES, UNKNOWN_WAITS
 from flitwatch_domain.diagnosis import CongestionMap, PortWindow, Turns
-from flitwatch_domain.errors import Conflict
 from flitwatch_domain.fabric import CountedAt, Fabric
+from flitwatch_domain.kept import Kept
 from flitwatch_domain.sampling import clip_estimates
 
 Conn = psycopg.Connection[Any]
@@ -36,60 +32,48 @@ PortSums = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], 
 LEAST_PACKETS = 50
 MOST_CONTEXTS = 10_000
 _MOST_FABRICS = 4
-_known: OrderedDict[tuple[Any, ...], Fabric] = OrderedDict()
-_turns: OrderedDict[bytes, Turns] = OrderedDict()
-#: Maximum number of cached port windows, some 5 MB each on 3,264 routers: the fabric, its counts, and the sums.
+_fabrics = Kept[Fabric](_MOST_FABRICS)
+_turns = Kept[Turns](_MOST_FABRICS)
+#: Maximum number of cached windows of ports, some 5 MB each on 3,264 routers, and of network cards.
 _MOST_WINDOWS = 4
-_sums: OrderedDict[tuple[Any, ...], tuple[Fabric, Any, PortSums]] = OrderedDict()
-_lock = threading.Lock()
+_sums = Kept[PortSums](_MOST_WINDOWS)
+_cards = Kept[NDArray[np.float64]](_MOST_WINDOWS)
 
 
 def fabric_of(conn: Conn, fabric_id: int) -> Fabric:
     """Return a fabric, cached until its row is written again."""
     row = conn.execute("SELECT xmin::text FROM fabric WHERE fabric_id = %s", [fabric_id]).fetchone()
-    key = (conn.info.host, conn.info.port, conn.info.dbname, fabric_id, None if row is None else row[0])
-    with _lock:
-        if key in _known:
-            _known.move_to_end(key)
-            return _known[key]
-    fabric = fabrics.load_fabric(conn, fabric_id)
-    with _lock:
-        _known[key] = fabric
-        while len(_known) > _MOST_FABRICS:
-            _known.popitem(last=False)
-    return fabric
+    key, version = (*database_key(conn), fabric_id), None if row is None else row[0]
+    return _fabrics.find(key, version) or _fabrics.keep(key, fabrics.load_fabric(conn, fabric_id), version)
 
 
 def turns_of(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: float) -> Turns | None:
     """Return the turns in the tables that were loaded for all of [from, to); None if they are unknown, incomplete, or changed."""
-    span = datetime.fromtimestamp(from_s, UTC), datetime.fromtimestamp(to_s, UTC)
-    try:
-        ports = route_changes.in_force(conn, fabric_id, *span)
-    except Conflict:
+    tables = route_changes.find_tables_key(conn, fabric_id, from_s, to_s)
+    if tables is None:
         return None
+    turns = _turns.find(tables, fabric)
+    if turns is None:
+        ports = route_changes.ports_of(conn, fabric_id, tables)
+        turns = None if ports is None else _join_turns(fabric, ports)
+    return None if turns is None else _turns.keep(tables, turns, fabric)
+
+
+def _join_turns(fabric: Fabric, ports: NDArray[np.int64]) -> Turns | None:
+    """Return the turns in forwarding tables (routers, endpoints); None if the tables are incomplete."""
     links, routers = fabric.links, len(fabric.routers)
-    if ports is None or ports.shape != (routers, len(fabric.endpoints)):
+    if ports.shape != (routers, len(fabric.endpoints)):
         return None
     led = ports >= 0
     # A node that no switch reaches is down; one that only some reach has incomplete routes.
     if (led.any(axis=0) & ~led.all(axis=0)).any():
         return None
-    key = hashlib.blake2b(b"".join(array.tobytes() for array in (ports, links.src, links.dst, links.src_port))).digest()
-    with _lock:
-        if key in _turns:
-            _turns.move_to_end(key)
-            return _turns[key]
     here = np.flatnonzero((links.src < routers) & (links.src_port >= 0))
     width = max(int(links.src_port[here].max(initial=0)), int(ports.max(initial=0))) + 1
     at_port = np.full((routers, width), -1, np.int64)
     at_port[links.src[here], links.src_port[here]] = here
     table = np.where(led, at_port[np.arange(routers)[:, None], np.maximum(ports, 0)], -1)
-    turns = Turns(fabric, table.T)
-    with _lock:
-        _turns[key] = turns
-        while len(_turns) > _MOST_FABRICS:
-            _turns.popitem(last=False)
-    return turns
+    return Turns(fabric, table.T)
 
 
 def port_window(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: float) -> PortWindow:
@@ -113,12 +97,10 @@ def port_sums(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: f
     span = [fabric_id, from_s, to_s - PORT_BUCKET_S]
     rows = "FROM port_10s WHERE fabric_id = %s AND ts >= to_timestamp(%s) AND ts <= to_timestamp(%s)"
     counted = conn.execute(SQL(f"SELECT count(*), sum(port_seconds) {rows}"), span).fetchone()
-    key = (conn.info.host, conn.info.port, conn.info.dbname, *span)
-    with _lock:
-        cached = _sums.get(key)
-        if cached is not None and cached[0] is fabric and cached[1] == counted:
-            _sums.move_to_end(key)
-            return cached[2]
+    key, state = (*database_key(conn), *span), (fabric, counted)
+    cached = _sums.find(key, state)
+    if cached is not None:
+        return cached
     query = SQL(f"SELECT array_send(array_agg(router)), {{}}, {{}} {rows}").format(
         packed_arrays(SQL("flits")), packed_arrays(SQL("stall_cycles"))
     )
@@ -129,11 +111,7 @@ def port_sums(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: f
     sums = _by_link(fabric, router, unpack_arrays(row[1], row[2]), unpack_arrays(row[3], row[4]))
     for array in sums:
         array.setflags(write=False)
-    with _lock:
-        _sums[key] = (fabric, counted, sums)
-        while len(_sums) > _MOST_WINDOWS:
-            _sums.popitem(last=False)
-    return sums
+    return _sums.keep(key, sums, state)
 
 
 def _by_link(
@@ -264,21 +242,29 @@ def _read_card_rates(conn: Conn, fabric_id: int, endpoints: int, from_s: float, 
 
     A row has the time of the sample that ends its interval.
     """
+    span = [fabric_id, from_s, to_s]
+    rows = SQL("FROM endpoint_1s WHERE fabric_id = %s AND ts > to_timestamp(%s) AND ts <= to_timestamp(%s)")
+    counted = conn.execute(SQL("SELECT count(*), sum(samples) {}").format(rows), span).fetchone()
+    key, state = (*database_key(conn), *span), (endpoints, counted)
+    cached = _cards.find(key, state)
+    if cached is not None:
+        return cached
     query = SQL("""
         SELECT array_send(array_agg(endpoint)), {} FROM (
             SELECT endpoint, sum(tx_bytes) AS tx_bytes, sum(rx_bytes) AS rx_bytes, sum(tx_wait_cycles) AS tx_wait_cycles, sum(seconds) AS seconds
-            FROM endpoint_1s WHERE fabric_id = %s AND ts > to_timestamp(%s) AND ts <= to_timestamp(%s) GROUP BY endpoint
+            {} GROUP BY endpoint
         ) e
-    """).format(packed_rates(("tx_bytes", "rx_bytes", "tx_wait_cycles")))
+    """).format(packed_rates(("tx_bytes", "rx_bytes", "tx_wait_cycles")), rows)
     with conn.cursor(binary=True) as cursor:
-        row = cursor.execute(query, [fabric_id, from_s, to_s]).fetchone()
+        row = cursor.execute(query, span).fetchone()
     assert row is not None
     cards = np.full((3, endpoints), np.nan)
     endpoint = packing.unpack_numbers(row[0], ">i4").astype(np.int64)
     is_known = endpoint < endpoints
     for figures, packed in zip(cards, row[1:], strict=True):
         figures[endpoint[is_known]] = packing.unpack_numbers(packed, ">f8")[is_known]
-    return cards
+    cards.setflags(write=False)
+    return _cards.keep(key, cards, state)
 
 
 def find_sample_contexts(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -68,11 +69,17 @@ def of_job(
         reason = "There are no packet samples of this tag or phase in this window." if tag or phase else NO_PLACE
         head = {"fabric_id": None if place is None else place["fabric_id"], "from_s": at_s - window_s, "to_s": at_s}
         return {**head, **answer.none_because("samples" if tag or phase else "ports", reason), "simulated": False}
+    return of_nodes(conn, place["fabric_id"], place["routers"], place["endpoints"] or [], at_s, window_s)
+
+
+def of_nodes(
+    conn: Conn, fabric_id: int, routers: Sequence[int], endpoints: Sequence[int], at_s: float, window_s: float, fabric: Fabric | None = None
+) -> Row:  # fmt: skip
+    """Find roots that delay some nodes in the window ending at `at_s`, from port counters; unknown endpoints are -1."""
     to_s = math.floor(at_s / PORT_BUCKET_S) * PORT_BUCKET_S
-    fabric = measured.fabric_of(conn, place["fabric_id"])
-    result = of_fabric(conn, place["fabric_id"], to_s - window_s, to_s, fabric)
-    ends = [len(fabric.routers) + end for end in place["endpoints"] or ()]
-    return answer.filter_roots(result, [*place["routers"], *ends])
+    fabric = measured.fabric_of(conn, fabric_id) if fabric is None else fabric
+    ends = [len(fabric.routers) + end for end in endpoints if end >= 0]
+    return answer.filter_roots(of_fabric(conn, fabric_id, to_s - window_s, to_s, fabric), [*routers, *ends])
 
 
 def of_job_named(

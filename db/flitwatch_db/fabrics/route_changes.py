@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import threading
-from collections import OrderedDict
 from datetime import datetime
 from typing import Any, LiteralString, NamedTuple
 
@@ -15,12 +13,12 @@ from numpy.typing import NDArray
 from flitwatch_db.core import events
 from flitwatch_domain.errors import Conflict
 from flitwatch_domain.fabric import Fabric, FabricKind
+from flitwatch_domain.kept import Kept
 from flitwatch_domain.link_shares import Routes
 from flitwatch_domain.routes import routes_of
 
 _MOST_MADE = 4
-_made: OrderedDict[tuple[int, tuple[int, str] | None], tuple[Fabric, Routes]] = OrderedDict()
-_lock = threading.Lock()
+_made = Kept[Routes](_MOST_MADE)
 
 
 def routes_at(conn: psycopg.Connection[Any], fabric_id: int, fabric: Fabric, from_s: float, to_s: float) -> Routes:
@@ -28,18 +26,11 @@ def routes_at(conn: psycopg.Connection[Any], fabric_id: int, fabric: Fabric, fro
     tables = (
         None if fabric.kind is FabricKind.DRAGONFLY else find_tables_key(conn, fabric_id, float(from_s), float(to_s))
     )
-    key = (id(fabric), tables)
-    with _lock:
-        cached = _made.get(key)
-        if cached is not None:
-            _made.move_to_end(key)
-            return cached[1]
+    made = _made.find((id(fabric), tables), fabric)
+    if made is not None:
+        return made
     routes = routes_of(fabric, None if tables is None else ports_of(conn, fabric_id, tables))
-    with _lock:
-        _made[key] = (fabric, routes)
-        while len(_made) > _MOST_MADE:
-            _made.popitem(last=False)
-    return routes
+    return _made.keep((id(fabric), tables), routes, fabric)
 
 
 class RouteChange(NamedTuple):
@@ -122,7 +113,7 @@ def find_tables_key(
 ) -> tuple[int, str] | None:
     """Return a key for `ports_of` of the tables loaded for all of [from, to), epoch seconds; None if they are unknown or changed."""
     row = conn.execute(
-        "SELECT extract(epoch FROM ts) <= %s, tables IS NOT NULL, (extract(epoch FROM ts) * 1e6)::bigint, xmin::text FROM route_change"
+        "SELECT extract(epoch FROM ts) <= %s, tables IS NOT NULL, (extract(epoch FROM ts) * 1e6)::bigint, xmin::text || ctid::text FROM route_change"
         " WHERE fabric_id = %s AND ts < to_timestamp(%s) ORDER BY ts DESC LIMIT 1",
         [from_s, fabric_id, to_s],
     ).fetchone()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +17,7 @@ from flitwatch_domain.attribution import Places
 from flitwatch_domain.counters import COUNT_BYTES, LINK_CLASS_COLUMNS
 from flitwatch_domain.diagnosis import Turns
 from flitwatch_domain.fabric import CountedAt, Fabric
+from flitwatch_domain.kept import Kept
 from flitwatch_domain.link_shares import JobTraffic, Routes, io_nodes
 from flitwatch_domain.link_waits import PortCounts
 from flitwatch_domain.routes import routes_of
@@ -93,24 +92,18 @@ class CountedRoutes:
             self._sum = end[self.places.links]
             self.turns = Turns(fabric)
         self.serves = bool(len(io_nodes(fabric)))
-        self._ways: dict[bytes, Way] = {}
+        self._ways = Kept[Way](_MOST_WAYS)
 
     def way(self, routers: Sequence[int], endpoints: Sequence[int], to_file_system: bool = False) -> Way:
         """Return the paths of a job's traffic, among its nodes or to the file system; each node has a router and an endpoint (-1: unknown)."""
         router, endpoint = np.array(routers, np.int64), np.array(endpoints, np.int64)
         key = router.tobytes() + endpoint.tobytes() + bytes([to_file_system])
-        with _lock:
-            if key in self._ways:
-                return self._ways[key]
+        known = self._ways.find(key)
+        if known is not None:
+            return known
         back = np.zeros(len(router)) if to_file_system else np.ones(len(router))
-        new_way = self._made_way(
-            JobTraffic(router, np.ones(len(router)), back, endpoint if (endpoint >= 0).all() else None)
-        )
-        with _lock:
-            while len(self._ways) >= _MOST_WAYS:
-                self._ways.pop(next(iter(self._ways)))
-            self._ways[key] = new_way
-        return new_way
+        alike = JobTraffic(router, np.ones(len(router)), back, endpoint if (endpoint >= 0).all() else None)
+        return self._ways.keep(key, self._made_way(alike))
 
     def add_cards(self, ports: PortCounts, moved: Floats) -> None:
         """Add one interval's counts of network cards: `moved` (3, endpoints), bytes sent and received and cycles waited."""
@@ -160,22 +153,13 @@ def _sending_ports(fabric: Fabric) -> Places:
     return Places(link_ids, place.astype(np.int64), len(names))
 
 
-_made_routes: OrderedDict[int, tuple[Routes, CountedRoutes]] = OrderedDict()
-_lock = threading.Lock()
+_made_routes = Kept[CountedRoutes](_MOST_MAPS)
 
 
-def counted_routes(conn: Conn, fabric_id: int, from_s: float, to_s: float) -> CountedRoutes:
+def counted_routes(
+    conn: Conn, fabric_id: int, from_s: float, to_s: float, fabric: Fabric | None = None
+) -> CountedRoutes:
     """Return the counted routes of a machine in [from, to), epoch seconds, cached until its fabric or tables are written again."""
-    fabric = measured.fabric_of(conn, fabric_id)
+    fabric = measured.fabric_of(conn, fabric_id) if fabric is None else fabric
     routes = routes_at(conn, fabric_id, fabric, from_s, to_s)
-    with _lock:
-        cached = _made_routes.get(id(routes))
-        if cached is not None and cached[0] is routes:
-            _made_routes.move_to_end(id(routes))
-            return cached[1]
-    new_routes = CountedRoutes(fabric, routes)
-    with _lock:
-        _made_routes[id(routes)] = (routes, new_routes)
-        while len(_made_routes) > _MOST_MAPS:
-            _made_routes.popitem(last=False)
-    return new_routes
+    return _made_routes.find(id(routes), routes) or _made_routes.keep(id(routes), CountedRoutes(fabric, routes), routes)

@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 import psycopg
 from numpy.typing import NDArray
-from psycopg.rows import dict_row
 from psycopg.sql import SQL
 
-from flitwatch_db.core import packing
 from flitwatch_db.core.connection import fetch_rows
 from flitwatch_db.diagnosis import measured, roots
 from flitwatch_db.incidents import shown
 from flitwatch_db.jobs import flow, onset_counters
 from flitwatch_db.jobs.as_of import job_at
+from flitwatch_db.jobs.placed import list_placed_jobs
 from flitwatch_domain.diagnosis.roots import CongestionRoot
 from flitwatch_domain.explanation import answer, slowdown
 from flitwatch_domain.explanation.candidates import LONGEST_LAG_S, Blamed, NeighbourJob, sends_more
@@ -36,7 +35,8 @@ MOST_RUNS = 40
 WINDOW_S = 60.0
 #: Seconds by which a run's clock may be ahead of ours: its start is rounded, and a step is recorded after its end.
 CLOCKS_S = 2.0
-MOST_JOBS = 2000
+#: Maximum number of jobs alongside, including the job.
+MOST_JOBS = 2001
 #: Longest period of the routers' counters that is read for a job without steps.
 LONGEST_LIFE_S = 86_400.0
 
@@ -75,6 +75,7 @@ def explain_job(conn: Conn, job: Row, now_s: float, known: Machine | None = None
     if watched.steps is None:
         stretch = _of_counters(conn, job, place, watched, now_s)
     scene = None
+    root = None
     if stretch is not None and place is not None:
         on = (
             known
@@ -83,7 +84,7 @@ def explain_job(conn: Conn, job: Row, now_s: float, known: Machine | None = None
         )
         if not on.snapshot:
             scene = _build_onset_context(conn, job, place, on, stretch, watched, now_s)
-    root = _find_root(conn, job, scene, now_s) if rooted and scene is not None else None
+            root = _find_root(conn, job, place, on.fabric, scene, now_s) if rooted else None
     incident_totals = (
         (shown.of_victim(conn, job["job_pk"], now_s), shown.slowed_by(conn, job["job_pk"], now_s))
         if rooted
@@ -92,12 +93,18 @@ def explain_job(conn: Conn, job: Row, now_s: float, known: Machine | None = None
     return answer.build_explanation(job, watched, stretch, scene, now_s, root, *incident_totals)
 
 
-def _find_root(conn: Conn, job: Row, scene: OnsetContext, now_s: float) -> CongestionRoot | None:
+def _find_root(
+    conn: Conn, job: Row, place: Row, fabric: Fabric, scene: OnsetContext, now_s: float
+) -> CongestionRoot | None:
     """Find the root of the congestion that delays the job, in the first minute after the onset; None if there is none."""
     window = scene.root_window(now_s)
     if window is None:
         return None
-    job_roots: list[CongestionRoot] = roots.of_job(conn, job, window[1], window[1] - window[0])["roots"]
+    span = window[1], window[1] - window[0]
+    found = roots.by_samples(conn, job["job_id"], *span)
+    if found is None:
+        found = roots.of_nodes(conn, scene.fabric_id, place["router"], place["endpoint"], *span, fabric)
+    job_roots: list[CongestionRoot] = found["roots"]
     return job_roots[0] if job_roots else None
 
 
@@ -267,9 +274,11 @@ def _build_onset_context(
     before = (low - WINDOW_S, low)
     after = (high, high + after_s)
     fabric = machine.fabric
-    jobs = _list_neighbours(conn, job, machine.fabric_id, low, max(end, high))
+    span = (low - LONGEST_LAG_S, max(end, high))
+    alongside = list_placed_jobs(conn, machine.fabric_id, job["simulated"], [span], job["job_pk"], MOST_JOBS)
+    jobs = [row for row in alongside if row["job_pk"] != job["job_pk"]]
     usual_s = None if found.from_start or watched.steps is None else watched.steps.start_s
-    by_flow = flow.of_job(conn, job, place, low, end, now_s, usual_s)
+    by_flow = flow.of_job(conn, job, place, low, end, now_s, usual_s, fabric, alongside)
     rates, most = _load_sent_rates(conn, machine.fabric_id, jobs, by_flow, before, after)
     blamed = _load_blame(conn, watched.exe, job["nodes"], [row["user"] for row in jobs if row["user"]])
     neighbours = [
@@ -346,31 +355,6 @@ def _correct_rates(
         return None, None
     # Traffic of its nodes before its start belonged to another job.
     return (0.0 if row["start_s"] > low_s - WINDOW_S / 2 else sent[0]), sent[1]
-
-
-def _list_neighbours(conn: Conn, job: Row, fabric_id: int, low_s: float, end_s: float) -> list[Row]:
-    with conn.cursor(binary=True, row_factory=dict_row) as cursor:
-        jobs = cursor.execute(
-            """
-            SELECT j.job_pk, j.job_id, j.user_name AS "user", j.name, j.nodes, j.simulated, extract(epoch FROM j.start_ts)::float8 AS start_s,
-                   extract(epoch FROM j.end_ts)::float8 AS end_s, array_send(array_agg(n.router)) AS router
-            FROM job j JOIN job_node n USING (job_pk)
-            WHERE n.fabric_id = %(fabric)s AND n.router IS NOT NULL AND j.job_pk <> %(job)s AND j.simulated = %(simulated)s
-              AND j.start_ts < to_timestamp(%(end)s) AND (j.end_ts IS NULL AND j.state = 'RUNNING' OR j.end_ts > to_timestamp(%(low)s))
-            GROUP BY j.job_pk ORDER BY count(*) DESC, j.job_pk LIMIT %(most)s
-            """,
-            {
-                "fabric": fabric_id,
-                "job": job["job_pk"],
-                "simulated": job["simulated"],
-                "low": low_s - LONGEST_LAG_S,
-                "end": end_s,
-                "most": MOST_JOBS,
-            },
-        ).fetchall()
-    for neighbour in jobs:
-        neighbour["router"] = packing.unpack_numbers(neighbour["router"], ">i4").astype(np.int64)
-    return jobs
 
 
 def _load_blame(conn: Conn, exe: str | None, nodes: int | None, users: list[str]) -> dict[str, Blamed]:

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import psycopg
 from numpy.typing import NDArray
-from psycopg.rows import dict_row
 from psycopg.sql import SQL, Composable, Identifier
 
 from flitwatch_db.core import packing
 from flitwatch_db.core.columns import packed_rates
+from flitwatch_db.core.connection import database_key
 from flitwatch_db.diagnosis import measured
 from flitwatch_db.jobs.counted_routes import Columns, CountedRoutes, Way, counted_routes
+from flitwatch_db.jobs.placed import list_placed_jobs
 from flitwatch_domain.attribution import LinksOfMoment, Moment, attribute_waiting, compute_user_parts, that_move_most
 from flitwatch_domain.counters import COUNT_BYTES
 from flitwatch_domain.explanation.flow import Flow
+from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.kept import Kept
 from flitwatch_domain.link_shares import JobTraffic
 from flitwatch_domain.link_waits import PortCounts, WaitingTurns, link_waits
 
@@ -63,14 +66,23 @@ NO_CARDS = "the network cards of the jobs have no counters during the slowdown"
 
 
 def of_job(
-    conn: Conn, job: Row, place: Row, low_s: float, end_s: float, now_s: float, usual_s: float | None = None
+    conn: Conn,
+    job: Row,
+    place: Row,
+    low_s: float,
+    end_s: float,
+    now_s: float,
+    usual_s: float | None = None,
+    fabric: Fabric | None = None,
+    alongside: Sequence[Row] = (),
 ) -> Flow:
     """Find the jobs for which a job waits in its slow stretch, from `low_s` to `end_s`, as known at `now_s`; epoch seconds.
 
-    `usual_s` is the time since when it ran at its usual speed before that; None: it never did.
+    `usual_s` is the time since when it ran at its usual speed before that; None: it never did. `fabric` is the place's fabric, and
+    `alongside` are jobs that ran with it (`list_placed_jobs`), if they are loaded.
     """
     low_s, end_s, now_s = float(low_s), float(end_s), float(now_s)
-    way = counted_routes(conn, place["fabric_id"], low_s, end_s)
+    way = counted_routes(conn, place["fabric_id"], low_s, end_s, fabric)
     if way.routes.reason is not None:
         return _make_unknown(way.routes.reason)
     if not len(way.places.links):
@@ -78,7 +90,7 @@ def of_job(
     own = way.way(place["router"], place["endpoint"])
     if own.weight.sum() <= 0:
         return _make_unknown("all its nodes are on one router")
-    span = _Span(low_s, end_s, now_s, usual_s)
+    span = _Span(low_s, end_s, now_s, usual_s, alongside)
     own_flow = _attribute_way(conn, way, job, place, own, span)
     if way.by_class or not way.serves or (own_flow.known and own_flow.carried):
         return own_flow
@@ -93,12 +105,13 @@ def of_job(
 
 @dataclass(frozen=True)
 class _Span:
-    """A slow stretch from `low_s` to `end_s`, as known at `now_s`; `usual_s` as in `of_job`."""
+    """A slow stretch from `low_s` to `end_s`, as known at `now_s`; `usual_s` and `alongside` as in `of_job`."""
 
     low_s: float
     end_s: float
     now_s: float
     usual_s: float | None
+    alongside: Sequence[Row]
 
 
 def _attribute_way(conn: Conn, way: CountedRoutes, job: Row, place: Row, own: Way, span: _Span) -> Flow:
@@ -114,14 +127,14 @@ def _attribute_way(conn: Conn, way: CountedRoutes, job: Row, place: Row, own: Wa
             unsure = unsure or chosen
             if chosen is None or not chosen.calm or time.thread_time() - begun_s > MOST_CPU_S:
                 break
-            flow = _divide_waits(conn, way, job, place["fabric_id"], own, chosen, span.now_s, known_loads)
+            flow = _divide_waits(conn, way, job, place["fabric_id"], own, chosen, span, known_loads)
             if chosen.usual or flow.calm(CALM):
                 return flow
             # For a tree only the sums of its switches were searched, and its links show otherwise.
             at, waits = at[at != chosen.quiet_s], waits[at != chosen.quiet_s]
     if unsure is None:
         return _make_unknown("its routers lack counters for a quiet minute or for the slowdown")
-    return _divide_waits(conn, way, job, place["fabric_id"], own, unsure, span.now_s, known_loads)
+    return _divide_waits(conn, way, job, place["fabric_id"], own, unsure, span, known_loads)
 
 
 def _has_usual_moment(span: _Span, width: int) -> bool:
@@ -233,17 +246,22 @@ def _divide_waits(
     fabric_id: int,
     of_job: Way,
     chosen: _Chosen,
-    now_s: float,
+    span: _Span,
     known_loads: _MomentLoads,
 ) -> Flow:
     width, moments_s = chosen.width, [chosen.quiet_s, *chosen.slow_s]
     jobs = _list_jobs(
-        conn, job["job_pk"], job["simulated"], fabric_id, [(at, min(at + width, now_s)) for at in moments_s]
+        conn,
+        job["job_pk"],
+        job["simulated"],
+        fabric_id,
+        [(at, min(at + width, span.now_s)) for at in moments_s],
+        span.alongside,
     )
     own = next((place for place, entry in enumerate(jobs) if entry["job_pk"] == job["job_pk"]), None)
     if own is None:
         return _make_unknown(NO_RECORD)
-    (quiet, *slow), _ = _load_moments(conn, way, fabric_id, of_job, width, moments_s, jobs, now_s, known_loads)
+    (quiet, *slow), _ = _load_moments(conn, way, fabric_id, of_job, width, moments_s, jobs, span.now_s, known_loads)
     attribution = attribute_waiting(way.routes, way.places, of_job.weight, slow, quiet, own, way.flit_bytes)
     total, *each = (
         {entry["job_pk"]: share for entry, share in zip(jobs, part.tolist(), strict=True)}
@@ -418,30 +436,27 @@ def _mean_sent_per_s(moments: list[Moment], job: int) -> float | None:
     return sum(rates) / len(rates)
 
 
-def _list_jobs(conn: Conn, job_pk: int, simulated: bool, fabric_id: int, spans: list[tuple[float, float]]) -> list[Row]:
-    """Return jobs that ran in some of the spans, the slow one first: job_pk, start_s, end_s, and each endpoint and its router (int64 arrays)."""
-    lows, highs = zip(*spans, strict=True)
-    with conn.cursor(binary=True, row_factory=dict_row) as cursor:
-        jobs = cursor.execute(
-            """
-            SELECT j.job_pk, extract(epoch FROM j.start_ts)::float8 AS start_s, extract(epoch FROM j.end_ts)::float8 AS end_s,
-                   array_send(array_agg(n.endpoint)) AS endpoint, array_send(array_agg(n.router)) AS router
-            FROM job j JOIN job_node n USING (job_pk)
-            WHERE n.fabric_id = %(fabric)s AND n.router IS NOT NULL AND n.endpoint IS NOT NULL AND j.simulated = %(simulated)s AND EXISTS (
-                SELECT FROM unnest(%(lows)s::float8[], %(highs)s::float8[]) AS span (low, high)
-                WHERE j.start_ts < to_timestamp(high) AND (j.end_ts > to_timestamp(low) OR j.end_ts IS NULL AND j.state = 'RUNNING')
-            )
-            GROUP BY j.job_pk ORDER BY j.job_pk = %(job)s DESC, count(*) DESC, j.job_pk LIMIT %(most)s
-            """,
-            {"fabric": fabric_id, "simulated": simulated, "lows": list(lows), "highs": list(highs), "job": job_pk, "most": MOST_JOBS},
-        ).fetchall()  # fmt: skip
-    for job in jobs:
-        endpoint, router = (
-            packing.unpack_numbers(job[name], ">i4").astype(np.int64) for name in ("endpoint", "router")
-        )
-        job["endpoint"], first = np.unique(endpoint, return_index=True)
-        job["router"] = router[first]
-    return jobs
+def _list_jobs(
+    conn: Conn, job_pk: int, simulated: bool, fabric_id: int, spans: list[tuple[float, float]], alongside: Sequence[Row] = ()
+) -> list[Row]:  # fmt: skip
+    """Return jobs that ran in some of the spans, the slow one first: job_pk, start_s, end_s, and each endpoint and its router (int64 arrays).
+
+    Those `alongside` are not read again.
+    """
+    rows = [
+        row
+        for row in alongside
+        if any(row["start_s"] < high and (row["end_s"] is None or row["end_s"] > low) for low, high in spans)
+    ]
+    known = [row["job_pk"] for row in alongside]
+    rows += list_placed_jobs(conn, fabric_id, simulated, spans, job_pk, MOST_JOBS, known)
+    jobs = []
+    for row in rows:
+        placed = row["endpoint"] >= 0
+        endpoint, first = np.unique(row["endpoint"][placed], return_index=True)
+        if len(endpoint):
+            jobs.append({**row, "endpoint": endpoint, "router": row["router"][placed][first], "size": placed.sum()})
+    return sorted(jobs, key=lambda job: (job["job_pk"] != job_pk, -job["size"], job["job_pk"]))[:MOST_JOBS]
 
 
 def _compute_traffic(jobs: Sequence[Row], cards: Floats, low_s: float, high_s: float) -> list[JobTraffic | None]:
@@ -474,16 +489,19 @@ _Counts = tuple[Floats, Floats, LinksOfMoment | None]
 
 def _classes_at(conn: Conn, way: CountedRoutes, fabric_id: int, width: int, moments_s: list[float]) -> list[_Counts]:
     """Return the counts of each class of links at a router in some moments."""
-    at, router, flits, stalls = _read_counts(conn, way.columns, fabric_id, width, None, None, moments_s)
     routers = len(way.fabric.routers)
-    in_fabric = router < routers
-    class_counts: list[_Counts] = []
-    for moment in moments_s:
-        of = in_fabric & (at == moment)
-        sums = np.full((2, routers, len(way.columns)), np.nan)
-        sums[0, router[of]], sums[1, router[of]] = flits[of], stalls[of]
-        class_counts.append((sums[0].ravel(), sums[1].ravel(), None))
-    return class_counts
+
+    def read(moments_s: list[float]) -> list[_Counts]:
+        at, router, flits, stalls = _read_counts(conn, way.columns, fabric_id, width, None, None, moments_s)
+        class_counts: list[_Counts] = []
+        for moment in moments_s:
+            of = (router < routers) & (at == moment)
+            sums = np.full((2, routers, len(way.columns)), np.nan)
+            sums[0, router[of]], sums[1, router[of]] = flits[of], stalls[of]
+            class_counts.append((sums[0].ravel(), sums[1].ravel(), None))
+        return class_counts
+
+    return _read_changed(conn, fabric_id, "router", width, moments_s, (way.columns, routers), read)
 
 
 def _ports_at(
@@ -563,35 +581,71 @@ def _links_at(
 _OF_CARD = ("tx_bytes", "rx_bytes", "tx_wait_cycles")
 
 
+Read = TypeVar("Read")
+#: Maximum number of cached moments, up to 0.5 MB each on 3,264 routers: running jobs are queried repeatedly, and slow ones wait in the same minutes.
+_MOST_MOMENTS = 32
+_moments = Kept[Any](_MOST_MOMENTS)
+
+
+def _read_changed(
+    conn: Conn,
+    fabric_id: int,
+    of: str,
+    width: int,
+    moments_s: list[float],
+    what: Hashable,
+    read: Callable[[list[float]], list[Read]],
+) -> list[Read]:
+    """Return what `read` returns for some moments, but call it only for those whose minutes or hours have other samples than when they were read last."""
+    if width <= BY_SECOND_S:
+        return read(moments_s)
+    query = SQL(
+        "SELECT date_part('epoch', ts), count(*), sum(samples) FROM {} WHERE fabric_id = %(fabric)s AND {} GROUP BY ts"
+    )
+    rows = conn.execute(
+        query.format(_select_source(of, width)[1], _AT_MOMENTS), {"fabric": fabric_id, "at": moments_s}
+    ).fetchall()
+    head, samples = (*database_key(conn), fabric_id, of, width, what), {at: counts for at, *counts in rows}
+    kept: dict[float, Any] = {at: _moments.find((head, at), samples.get(at)) for at in moments_s}
+    changed = [at for at, value in kept.items() if value is None]
+    for at, value in zip(changed, read(changed) if changed else (), strict=True):
+        kept[at] = _moments.keep((head, at), value, samples.get(at))
+    return [kept[at] for at in moments_s]
+
+
 def _cards_at(conn: Conn, fabric_id: int, width: int, moments_s: list[float], columns: Sequence[str]) -> list[Floats]:
     """Read columns of each network card, per second, in some moments: (columns, endpoints) each, NaN if not counted."""
-    begin, table = _select_source("endpoint", width)
-    names = [*map(Identifier, columns), Identifier("seconds")]
-    if width > BY_SECOND_S:
-        # A row of these tables covers a moment, and adding rows up would take longer than reading them.
-        rows = SQL("SELECT {} AS at, endpoint, {} FROM {} WHERE fabric_id = %(fabric)s AND {}").format(
-            begin, SQL(", ").join(names), table, _AT_MOMENTS
-        )
-    else:
-        sums = SQL(", ").join(SQL("sum({0}) AS {0}").format(name) for name in names)
-        rows = SQL("SELECT {} AS at, endpoint, {} FROM {} WHERE fabric_id = %(fabric)s AND {} GROUP BY 1, 2").format(
-            begin, sums, table, _IN_MOMENTS
-        )
-    query = SQL("SELECT date_part('epoch', at), array_send(array_agg(endpoint)), {} FROM ({}) e GROUP BY at").format(
-        packed_rates(columns), rows
-    )
-    with conn.cursor(binary=True) as cursor:
-        packed = cursor.execute(query, {"fabric": fabric_id, "at": moments_s, "width": width}).fetchall()
-    by_moment = {
-        at: [packing.unpack_numbers(ends, ">i4"), *(packing.unpack_numbers(rate, ">f8") for rate in rates)]
-        for at, ends, *rates in packed
-    }
-    endpoints = max((int(end.max()) + 1 for end, *_ in by_moment.values()), default=0)
+
+    def read(moments_s: list[float]) -> list[list[NDArray[np.generic]]]:
+        begin, table = _select_source("endpoint", width)
+        names = [*map(Identifier, columns), Identifier("seconds")]
+        if width > BY_SECOND_S:
+            # A row of these tables covers a moment, and adding rows up would take longer than reading them.
+            rows = SQL("SELECT {} AS at, endpoint, {} FROM {} WHERE fabric_id = %(fabric)s AND {}").format(
+                begin, SQL(", ").join(names), table, _AT_MOMENTS
+            )
+        else:
+            sums = SQL(", ").join(SQL("sum({0}) AS {0}").format(name) for name in names)
+            rows = SQL(
+                "SELECT {} AS at, endpoint, {} FROM {} WHERE fabric_id = %(fabric)s AND {} GROUP BY 1, 2"
+            ).format(begin, sums, table, _IN_MOMENTS)
+        query = SQL(
+            "SELECT date_part('epoch', at), array_send(array_agg(endpoint)), {} FROM ({}) e GROUP BY at"
+        ).format(packed_rates(columns), rows)
+        with conn.cursor(binary=True) as cursor:
+            packed = cursor.execute(query, {"fabric": fabric_id, "at": moments_s, "width": width}).fetchall()
+        by_moment = {
+            at: [packing.unpack_numbers(ends, ">i4"), *(packing.unpack_numbers(rate, ">f8") for rate in rates)]
+            for at, ends, *rates in packed
+        }
+        return [by_moment.get(at, []) for at in moments_s]
+
+    counted = _read_changed(conn, fabric_id, "endpoint", width, moments_s, tuple(columns), read)
+    endpoints = max((int(card[0].max()) + 1 for card in counted if card), default=0)
     cards = [np.full((len(columns), endpoints), np.nan) for _ in moments_s]
-    for at, card in zip(moments_s, cards, strict=True):
-        if at in by_moment:
-            end, *rates = by_moment[at]
-            card[:, end] = rates
+    for card, moment in zip(counted, cards, strict=True):
+        if card:
+            moment[:, card[0]] = card[1:]
     return cards
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -179,61 +178,55 @@ def of_links(
     src, dst = links.src[here], links.dst[here]
     between = (group[src] != group[dst]) & np.isin(group[src], joined) & np.isin(group[dst], joined)
     here = here[np.isin(src, own) | np.isin(dst, own) | between]
-    counts = _port_counts(
-        conn, fabric_id, list(zip(at[here].tolist(), port[here].tolist(), strict=True)), before, after
-    )
+    is_counted, counts = _port_counts(conn, fabric_id, at[here], port[here], before, after)
+    here = here[is_counted]
+    ends_of = zip(*(side[here].tolist() for side in (links.link_class, links.src, links.dst)), strict=True)
     return [
         LinkCount(
             link,
-            str(links.classes[links.link_class[link]]),
+            str(links.classes[kind]),
             src,
             str(fabric.routers.name[src]),
             int(group[src]),
             dst,
             str(fabric.routers.name[dst]),
             int(group[dst]),
-            counts[place],
+            Count(*(None if math.isnan(value) else value for value in figures)),
         )
-        for link in here.tolist()
-        for src, dst, place in [(int(links.src[link]), int(links.dst[link]), (int(at[link]), int(port[link])))]
-        if place in counts
+        for link, (kind, src, dst), figures in zip(here.tolist(), ends_of, counts[is_counted].tolist(), strict=True)
     ]
 
 
 def _port_counts(
-    conn: Conn, fabric_id: int, ports: Sequence[tuple[int, int]], before: Window, after: Window
-) -> dict[tuple[int, int], Count]:
-    """Return counts of some ports (router, port) in both windows, for whole ten-second buckets only."""
+    conn: Conn,
+    fabric_id: int,
+    router: NDArray[np.integer],
+    port: NDArray[np.integer],
+    before: Window,
+    after: Window,
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Return which ports (n,) of some routers have counts, and their flits and stalls before and after, (n, 4): whole ten-second buckets only, NaN if unknown."""
     query = SQL("""
         SELECT array_send(array_agg(router)), array_send(array_agg((ts >= to_timestamp(%(c)s))::int)), {}, {} FROM port_10s
         WHERE fabric_id = %(fabric)s AND router = ANY(%(routers)s)
           AND (ts >= to_timestamp(%(a)s) AND ts <= to_timestamp(%(b)s - 10) OR ts >= to_timestamp(%(c)s) AND ts <= to_timestamp(%(d)s - 10))
     """).format(*(packed_arrays(Identifier(name)) for name in ("flits", "stall_cycles")))
-    routers = sorted({router for router, _ in ports})
+    routers = np.unique(router)
     row = conn.execute(
-        query, {"fabric": fabric_id, "routers": routers, **_whole_seconds(before, after)}, binary=True
+        query, {"fabric": fabric_id, "routers": routers.tolist(), **_whole_seconds(before, after)}, binary=True
     ).fetchone()
     assert row is not None
-    router, late = (np.asarray(packing.unpack_numbers(column, ">i4"), np.int64) for column in row[:2])
-    if not len(router):
-        return {}
-    # Sums by router and side: [flits or stalls][side][router][port], NaN if not counted.
-    place, index = np.unique(router, return_inverse=True)
-    sums = []
-    for values in (unpack_arrays(row[2], row[3]), unpack_arrays(row[4], row[5])):
-        total, known_count = (
-            np.zeros((2, len(place), values.shape[1])),
-            np.zeros((2, len(place), values.shape[1]), np.int64),
-        )
-        np.add.at(total, (late, index), np.nan_to_num(values))
-        np.add.at(known_count, (late, index), np.isfinite(values))
-        sums.append(np.where(known_count > 0, total, np.nan))
-    flits, stalls = sums
-    at = {number: position for position, number in enumerate(place.tolist())}
-    counts: dict[tuple[int, int], Count] = {}
-    for number, port in ports:
-        if number in at and port < min(flits.shape[2], stalls.shape[2]):
-            own = at[number]
-            figures = (flits[0, own, port], stalls[0, own, port], flits[1, own, port], stalls[1, own, port])
-            counts[number, port] = Count(*(None if math.isnan(value) else float(value) for value in figures))
-    return counts
+    number, late = (np.asarray(packing.unpack_numbers(column, ">i4"), np.int64) for column in row[:2])
+    columns = unpack_arrays(row[2], row[3]), unpack_arrays(row[4], row[5])
+    width = min(values.shape[1] for values in columns)
+    is_counted = np.isin(router, number) & (port < width)
+    counts = np.full((len(router), 2, 2), np.nan)
+    cell = (late * len(routers) + np.searchsorted(routers, number))[:, None] * width + np.arange(width)
+    wanted = np.searchsorted(routers, router[is_counted]) * width + port[is_counted]
+    for kind, values in enumerate(columns):
+        is_known = np.isfinite(values[:, :width])
+        size = 2 * len(routers) * width
+        total = np.bincount(cell[is_known], values[:, :width][is_known], size)
+        total[np.bincount(cell[is_known], minlength=size) == 0] = np.nan
+        counts[is_counted, :, kind] = total.reshape(2, -1)[:, wanted].T
+    return is_counted, counts.reshape(-1, 4)

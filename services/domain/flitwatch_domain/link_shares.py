@@ -13,6 +13,7 @@ Steps 2 and 3 apply to a dragonfly. `routes` selects the replacement for other m
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,12 +23,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_domain.fabric import ROLES, Fabric, FabricKind, NodeRole
+from flitwatch_domain.kept import Kept
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 #: Limits of the sum of the jobs' expected loads over the link's counted traffic; outside of them no job gets a share.
 LEAST_EXPLAINED, MOST_EXPLAINED = 0.5, 2.0
+#: Maximum number of cached answers with loads, some 2 MB each on 3,264 routers: the page of a running job asks for the same moments again.
+MOST_LOADS = 8
 #: Smaller shares of a link are not listed.
 LEAST_SHARE = 0.01
 
@@ -126,20 +130,22 @@ def flows_of(
     # Whole arrays of all jobs would be copied several times, which takes longer than the sums.
     sent, goes = np.empty((2 * len(jobs), sources.count)), np.empty((2 * len(jobs), targets.count))
     for at, (job, source, target) in enumerate(zip(jobs, at_source, at_target, strict=True)):
-        counted = job.counted
-        scale = len(counted) / max(1, int(np.count_nonzero(counted)))
-        sends = np.bincount(source[counted], job.sent[counted], sources.count) * scale
-        receives = np.bincount(target[counted], job.received[counted], targets.count) * scale
+        known: slice | NDArray[np.bool_] = slice(None) if job.counted.all() else job.counted
+        sends = np.bincount(source[known], job.sent[known], sources.count)
+        receives = np.bincount(target[known], job.received[known], targets.count)
+        for each in (sends, receives):
+            each *= len(job.counted) / max(1, int(np.count_nonzero(job.counted)))
         out, back = sends.sum(), receives.sum()
         flows = []
         if out > 0 and back > 0:
-            flows.append((sends * min(1.0, back / out), receives / back))
+            flows.append((sends, min(1.0, back / out), receives, back))
         if targets.io is not None and out > back:
-            flows.append((sends * (1 - back / out), targets.io))
+            flows.append((sends, 1 - back / out, targets.io, 1.0))
         if sources.io is not None and back > out:
-            flows.append((sources.io * (back - out), receives / back))
-        for flow in flows:
-            sent[len(owner)], goes[len(owner)] = flow
+            flows.append((sources.io, back - out, receives, back))
+        for source_bytes, part, target_bytes, whole in flows:
+            np.multiply(source_bytes, part, out=sent[len(owner)])
+            np.divide(target_bytes, whole, out=goes[len(owner)])
             owner.append(at)
     return Flows(np.array(owner, np.int64), sent[: len(owner)], goes[: len(owner)])
 
@@ -282,6 +288,7 @@ class DragonflyRoutes:
         self._leaves, self._enters = self._find_gateways(away)
         self._inner_ways(np.setdiff1d(wires, away))
         self._ends = Ends.of(self._position[fabric.endpoints.router[io_nodes(fabric)]], self._routers)
+        self._loads = Kept[list[Floats]](MOST_LOADS)
 
     def _find_gateways(self, away: Ints) -> tuple[list[Floats], list[Floats]]:
         """Return by group, (groups, routers of it), the parts of traffic to each group that leave at each router, and of traffic from it that enter there."""
@@ -356,14 +363,32 @@ class DragonflyRoutes:
         return self._compute_loads(traffic, links, np.full(len(traffic.flows), detour))
 
     def loads_as_carried(self, moments: Sequence[CarriedTraffic], links: Ints) -> list[Floats]:
-        """Return the same for some moments, each with the detour estimated from the traffic of its links (as in `detour`)."""
-        moment = np.repeat(np.arange(len(moments)), [len(jobs) for jobs, _ in moments])
-        traffic = self._laid_out([job for jobs, _ in moments for job in jobs])
+        """Return the same for some moments, each with the detour estimated from the traffic of its links (as in `detour`). The arrays are read-only."""
+        jobs = [job for some, _ in moments for job in some]
+        moment = np.repeat(np.arange(len(moments)), [len(some) for some, _ in moments])
+        arrays: list[NDArray[np.generic]] = [
+            links,
+            moment,
+            *(array for job in jobs for array in (job.router, job.sent, job.received)),
+        ]
+        arrays += [carried[self._away] for _, carried in moments if carried is not None]
+        digest = hashlib.blake2b(
+            repr([[carried is None for _, carried in moments], [array.shape for array in arrays]]).encode()
+        )
+        for array in arrays:
+            digest.update(np.ascontiguousarray(array))
+        known = self._loads.find(digest.digest())
+        if known is not None:
+            return known
+        traffic = self._laid_out(jobs)
         of_flow = moment[traffic.flows.owner]
         must = np.bincount(of_flow, traffic.out.sum(axis=1), len(moments)).tolist()
         detours = [self._estimate_detour(crossed, carried) for crossed, (_, carried) in zip(must, moments, strict=True)]
         loads = self._compute_loads(traffic, links, np.array(detours)[of_flow])
-        return [loads[:, moment == at] for at in range(len(moments))]
+        loads_then = [loads[:, moment == at] for at in range(len(moments))]
+        for array in loads_then:
+            array.setflags(write=False)
+        return self._loads.keep(digest.digest(), loads_then)
 
     def _compute_loads(self, traffic: _Traffic, links: Ints, detour: Floats) -> Floats:
         """Compute the loads of jobs on links, (links, jobs), with the part of each flow's traffic that makes a detour, (flows,)."""
@@ -383,13 +408,19 @@ class DragonflyRoutes:
     def _split_legs(self, traffic: _Traffic, detour: Floats) -> _Legs:
         apart, part = traffic.apart, detour[:, None, None]
         to_third = ~np.eye(self._groups, dtype=bool) * (part / max(1, self._groups - 2))
-        out = (traffic.out[:, :, None] - apart) * to_third
-        into = (traffic.back[:, None, :] - apart) * to_third
+        out = traffic.out[:, :, None] - apart
+        out *= to_third
+        into = traffic.back[:, None, :] - apart
+        into *= to_third
         direct = (1 - part) * apart
+        arrives = direct + into
+        crosses = direct + out
+        leaves = _divide(crosses, traffic.of_group[:, :, None])
+        crosses += into
         return _Legs(
-            direct + out + into,
-            _divide(direct + into, traffic.to_group[:, None, :]),
-            _divide(direct + out, traffic.of_group[:, :, None]),
+            crosses,
+            _divide(arrives, traffic.to_group[:, None, :]),
+            leaves,
             out,
             _divide(into, into.sum(axis=2)[:, :, None]),
             bool(detour.any()),
@@ -419,9 +450,12 @@ class DragonflyRoutes:
             ways[at, router[row]] = part[row]
         # The cable itself is the way to its end.
         onward[at[:, 0], dst] += 1.0
+        # A cable leads on to few of the routers.
+        ahead = np.flatnonzero(onward.any(axis=0))
+        onward = onward[:, ahead]
         on_each = np.zeros((len(links), products[0][0].shape[1]))
         for source, target in products:
-            on_each += source[src] * (onward @ target) + (before @ source) * target[dst]
+            on_each += source[src] * (onward @ target[ahead]) + (before @ source) * target[dst]
         on_each /= self._cable_count[row][:, None]
         return on_each
 
@@ -441,6 +475,8 @@ def _pack_rows(parts: Sequence[Floats], order: Ints) -> tuple[Ints, Floats]:
 
 def _divide(values: Floats, by: Floats) -> Floats:
     """Divide values by numbers; a value divided by zero is zero."""
+    if (by > 0).all():
+        return values / by
     parts: Floats = np.divide(values, by, out=np.zeros_like(values), where=by > 0)
     return parts
 

@@ -10,6 +10,7 @@ directly or indirectly, are the tree of its victims.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -180,6 +181,12 @@ class Turns:
         return place[keep], follows[keep]
 
 
+@lru_cache(maxsize=4)
+def any_turns(fabric: Fabric) -> Turns:
+    """Return the turns of a fabric whose routes are unknown, cached for the newest fabrics."""
+    return Turns(fabric)
+
+
 def find_roots(window: PortWindow, turns: Turns | None = None) -> Findings:
     """Find the links at which congestion begins, with the victims of each.
 
@@ -192,7 +199,7 @@ def find_roots(window: PortWindow, turns: Turns | None = None) -> Findings:
     count = len(fabric.links)
     if window.utilisation.shape != (count,) or window.stalls_per_flit.shape != (count,):
         raise BadRequest("utilisation and stalls_per_flit need one entry per link")
-    return _Walk(window, turns or Turns(fabric)).findings()
+    return _Walk(window, turns or any_turns(fabric)).findings()
 
 
 class _Walk:

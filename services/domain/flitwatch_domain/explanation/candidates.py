@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -44,7 +44,7 @@ class Blamed:
 
     @property
     def found(self) -> bool:
-        """Return whether the estimate names the user; estimates without a verdict name no user."""
+        """Return whether the estimate names the user. An estimate without a verdict does not."""
         return self.verdict == NAMED
 
 
@@ -148,7 +148,7 @@ class Scene:
 
     @cached_property
     def own_places(self) -> tuple[set[int], set[int]]:
-        """Return the routers and the known groups of the slow job."""
+        """Return the slow job's routers and its known groups."""
         return self.find_places(self.router)
 
     def find_places(self, router: NDArray[np.int64]) -> tuple[set[int], set[int]]:
@@ -184,22 +184,22 @@ def rank_jobs(jobs: Sequence[NeighbourJob], scene: Scene) -> list[Candidate]:
     if not counted:
         # Without NICs, a job's size and place are used in place of its traffic.
         near = [
-            _replace_fields(
+            replace(
                 candidate, added=candidate.reach * len(candidate.job.router) if candidate.change == "started" else 0.0
             )
             for candidate in near
         ]
     # Jobs that ended, or changed at another time, are excluded from the division.
     near = [
-        _replace_fields(candidate, added=candidate.added if candidate.timing and candidate.presence else 0.0)
+        replace(candidate, added=candidate.added if candidate.timing and candidate.presence else 0.0)
         for candidate in near
     ]
     total = sum(candidate.added for candidate in near)
-    near = [_replace_fields(candidate, load=candidate.added / total if total > 0 else 0.0) for candidate in near]
+    near = [replace(candidate, load=candidate.added / total if total > 0 else 0.0) for candidate in near]
     weight = [candidate.timing * candidate.load * candidate.presence * candidate.blame for candidate in near]
     whole = sum(weight)
     scored = [
-        _replace_fields(candidate, score=value / whole if whole > 0 else 0.0)
+        replace(candidate, score=value / whole if whole > 0 else 0.0)
         for candidate, value in zip(near, weight, strict=True)
     ]
     return sorted(scored, key=lambda candidate: (-candidate.score, -candidate.exposure, candidate.job.job_pk))
@@ -214,17 +214,11 @@ def by_flow(ranking: Sequence[Candidate], flow: Flow, high_s: float) -> list[Can
         why_not = (
             AFTER if late else "its traffic does not use the links on which the slow job waits" if part <= 0 else None
         )
-        candidates.append(_replace_fields(candidate, part=part, score=0.0 if late else part, why_not=why_not))
+        candidates.append(replace(candidate, part=part, score=0.0 if late else part, why_not=why_not))
     return sorted(
         candidates,
         key=lambda candidate: (-candidate.score, -(candidate.part or 0.0), -candidate.exposure, candidate.job.job_pk),
     )
-
-
-def _replace_fields(one: Candidate, **changes: object) -> Candidate:
-    from dataclasses import replace
-
-    return replace(one, **changes)  # type: ignore[arg-type]
 
 
 def _draft_candidate(job: NeighbourJob, scene: Scene) -> Candidate:
