@@ -191,6 +191,7 @@ def test_blame_of_an_application_is_rests(estimated, capfd) -> None:  # noqa: F8
         (why,) = [line for line in lines if line.startswith(f"{one['name']}, {one['verdict']}: ")]
         assert why.endswith("; ".join(one["reasons"]))
     assert lines[-1] == rest["caveat"]
+    assert "extra time of an exposed run (95 %)" in text and "lost (95 %)" in text
     assert {one["verdict"] for one in rest["entries"]} == {"named", "cannot tell"}
 
 
@@ -203,7 +204,7 @@ def test_forecasts_and_drivers_of_an_application_are_rests(estimated, capfd) -> 
     assert shown | {"elapsed_s": None} == running | {"elapsed_s": None}
     assert made == api.get("/estimates/forecast", exe="amg")
     text = printed(capfd, "forecast", "--application", "amg", "--url", api.url)
-    assert "job 77, step 3: the next 3 steps take 50 s (45 to 56 s), usually 42 s" in text and "ridge" in text
+    assert "job 77, step 3: the next 3 steps take 50 s (90 %: 45 to 56 s), usually 42 s" in text and "ridge" in text
     (row,) = [line for line in text.splitlines() if line.startswith("RT_RB_STL")]
     assert row.split()[-1] == "carries" and "1 to 3" in row
     assert "the oldest step first: 40%, 60%" in text

@@ -279,9 +279,7 @@ def test_holding_saves_what_the_steps_to_come_would_take_longer() -> None:
     report = made(running, scenery(neighbour(1, T0 + 200), onset_s=T0 + 200))
     hold = report["remedies"][0]
     assert (hold["kind"], hold["in_past"]) == ("hold", False) and hold["minutes_saved"] == pytest.approx(200 * 0.5 / 60)
-    slow = report["slowdown"]
-    assert hold["minutes_saved_low"] / hold["minutes_saved"] == pytest.approx(slow["lost_low_s"] / slow["lost_s"])
-    assert hold["minutes_saved_high"] / hold["minutes_saved"] == pytest.approx(slow["lost_high_s"] / slow["lost_s"])
+    assert hold["minutes_saved_low"] < hold["minutes_saved"] < hold["minutes_saved_high"]
     [text] = [one["text"] for one in report["chain"] if one["text"].startswith(hold["text"])]
     assert "(95 %: " in text and report["remedies"][1]["minutes_saved_low"] is None
     for job in ({"state": "COMPLETED", "end_s": T0 + 500}, {"state": "SUSPENDED"}):

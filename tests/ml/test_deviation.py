@@ -215,7 +215,7 @@ def test_the_group_that_carries_is_found_and_said_in_words() -> None:
     assert [one for one in of.values() if one["verdict"] == "carries"] == [stalls]
     first = answer_in_words(group_rows(model, FEATURES))[0]
     share = round(100 * stalls["explained"])
-    assert first.startswith(f"stalls at switch ports explain {share} % of the deviation (")
+    assert first.startswith(f"stalls at switch ports: prediction error reduced by {share} % (95 %: ")
     assert first.endswith("kept in 10 of 10 folds")
     assert model.place_[0] == 1 and sorted(model.place_) == list(range(1, len(FEATURES) + 1))
 
@@ -259,7 +259,7 @@ def test_how_a_run_lay_is_a_driver_too() -> None:
     model = fit_deviation(counts, times, lay, FEATURES)
     assert groups_of(model)["placement"]["verdict"] == "carries"
     assert model.place_[FEATURES.index("groups spanned")] == 1
-    assert answer_in_words(group_rows(model, FEATURES))[0].startswith("placement explains ")
+    assert answer_in_words(group_rows(model, FEATURES))[0].startswith("placement: prediction error reduced by ")
 
 
 def test_circumstances_are_not_divided_by_the_time_of_a_step() -> None:
@@ -277,7 +277,7 @@ def test_where_nothing_carries_no_group_is_said_to() -> None:
         counts, times, lay = runs(100 + seed, effect=0.0, count=30, steps=4)
         rows = group_rows(fit_deviation(counts, times, lay, FEATURES), FEATURES)
         found += [one["name"] for one in rows if one["verdict"] == "carries"]
-        assert found or answer_in_words(rows)[0].startswith("cannot tell what explains the deviation")
+        assert found or answer_in_words(rows)[0].startswith("cannot tell what predicts the deviation")
     assert len(found) <= 1
 
 
@@ -327,15 +327,15 @@ def test_what_is_said_of_a_group_follows_from_its_verdict() -> None:
         "folds": 10,
     }
     assert in_words(group | {"verdict": "carries"}) == (
-        "NIC latency at the network cards explains 60 % of the deviation (52 to 68 %), kept in 8 of 10 folds"
+        "NIC latency at the network cards: prediction error reduced by 60 % (95 %: 52 to 68 %), kept in 8 of 10 folds"
     )
     assert in_words(group | {"verdict": "cannot tell"}).startswith(
-        "NIC latency at the network cards: cannot tell, folds disagree: 60 %"
+        "NIC latency at the network cards: cannot tell, folds disagree: prediction error reduced by 60 %"
     )
     doubt = in_words(group | {"low": -0.2, "verdict": "cannot tell"})
     assert "within chance" in doubt and "−20 to 68 %" in doubt
     assert answer_in_words([group | {"verdict": "not used"}]) == [
-        "cannot tell what explains the deviation: no group explains it beyond chance in most folds"
+        "cannot tell what predicts the deviation: no group reduces the error beyond chance in most folds"
     ]
 
 

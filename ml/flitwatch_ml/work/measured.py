@@ -26,7 +26,8 @@ from flitwatch_ml.work.sets import result_of
 RUNS_FILE, EXPOSURE_FILE = "runs.csv", "exposure.csv"
 CAVEAT = (
     "Dependence between exposure and slow runs; not proof of cause. Runs and exposure are used as in the files. Users who "
-    "always run together cannot be separated, and causes other than jobs (file systems, faults) are not visible."
+    "always run together cannot be separated, and causes other than jobs (file systems, faults) are not visible. Each 95 % interval is for one name alone: "
+    "among many, some exclude zero by chance."
 )
 
 

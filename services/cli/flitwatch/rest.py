@@ -179,7 +179,7 @@ def application_options(required: bool, without_nodes: str = "that of the newest
             "--application",
             metavar="NAME",
             required=required,
-            help="Show the platform's stored verdicts for this application.",
+            help="Application with a stored estimate.",
         )(function)
 
     return added

@@ -188,7 +188,7 @@ def show_blame(found: Mapping[str, Any]) -> None:
         ]
         for entry in found["entries"]
     ]
-    heads = [found["by"], "verdict", "extra time of an exposed run", "lost", "q", "exposed runs"]
+    heads = [found["by"], "verdict", "extra time of an exposed run (95 %)", "lost (95 %)", "q", "exposed runs"]
     title = f"{_format_set(found['estimate'])}: {found['found']} named, {found['cannot_tell']} {CANNOT_TELL}, {found['total']} in all"
     print_table(title, heads, rows, heads[:2])
     for entry in found["entries"]:
@@ -206,7 +206,7 @@ def show_forecast(found: Mapping[str, Any]) -> None:
     click.echo(_format_set(found["estimate"]))
     click.echo(
         f"{serves['k']} steps from the last {serves['m']}: {serves['forecaster']} with {serves['features']}, "
-        f"error {format_number(serves['mape'])} % on held-out runs ({remove_controls(serves['why'])})"
+        f"MAPE {format_number(serves['mape'])} % on held-out runs ({remove_controls(serves['why'])})"
     )
     if is_on_terminal() and found["curve_s"]:
         click.echo(f"usual step times  {draw_sparkline(found['curve_s'])}")
@@ -228,7 +228,7 @@ def show_forecast(found: Mapping[str, Any]) -> None:
     ]
     print_table(
         "Backtests",
-        ["last steps", "next steps", "features", "forecaster", "error", "best"],
+        ["last steps", "next steps", "features", "forecaster", "MAPE", "best"],
         rows,
         ["features", "forecaster", "best"],
     )
@@ -256,7 +256,7 @@ def _show_rests_on(one: Mapping[str, Any]) -> None:
         for entry in one["inputs"]
     ]
     print_table(
-        f"What {remove_controls(one['forecaster'])} rests on: points of error added on {one['runs']} later runs",
+        f"What {remove_controls(one['forecaster'])} rests on: points of MAPE added on {one['runs']} later runs",
         ["input", "what", "added", "95 %", "verdict"],
         rows,
         ["input", "what", "verdict"],
@@ -273,7 +273,7 @@ def _format_outlook(one: Mapping[str, Any]) -> str:
         return f"{head}: {CANNOT_TELL}: {remove_controls(one['lacks'] or 'there is no forecast yet')}"
     return (
         f"{head}: the next {newest['ahead']} steps take {format_number(newest['expected_s'])} s "
-        f"({format_number(newest['low_s'])} to {format_number(newest['high_s'])} s), "
+        f"(90 %: {format_number(newest['low_s'])} to {format_number(newest['high_s'])} s), "
         f"usually {format_number(newest['usual_s'])} s"
     )
 
@@ -301,10 +301,10 @@ def show_drivers(found: Mapping[str, Any]) -> None:
         ]
         for sentence in counter_set["answer"]:
             click.echo(remove_controls(sentence))
-        title = f"{_format_set(counter_set['estimate'])}: error {format_number(counter_set['mape'])} %, without counters {format_number(counter_set['baseline_mape'])} %"
+        title = f"{_format_set(counter_set['estimate'])}: MAPE {format_number(counter_set['mape'])} %, without counters {format_number(counter_set['baseline_mape'])} %"
         print_table(
             title,
-            ["counter", "relevance", "spread", "rank", "meaning", "counted events"],
+            ["counter", "relevance", "standard error", "rank", "meaning", "counted events"],
             rows,
             ["counter", "meaning", "counted events"],
         )

@@ -20,7 +20,7 @@ class ForecastInput(TypedDict):
     features: list[str]
     increase: Annotated[
         float,
-        Field(description="Percentage points of error added on later runs if this input is from another run."),
+        Field(description="Percentage points of MAPE added on later runs if this input is from another run."),
     ]
     low: Annotated[float, Field(description="95 % interval over runs that holds for all inputs at once.")]
     high: float
@@ -42,7 +42,7 @@ class ForecastBasis(TypedDict):
     """Inputs of a forecaster (figure 11 of the paper): learned from the earlier runs, tested on later ones."""
 
     forecaster: str
-    mape: Annotated[float, Field(description="% error on the unchanged later runs.")]
+    mape: Annotated[float, Field(description="MAPE in % on the unchanged later runs.")]
     learned: int
     runs: int
     inputs: Annotated[list[ForecastInput], Field(description="Largest first.")]
@@ -89,13 +89,13 @@ class RunTimeDriver(TypedDict):
 
 
 class ExplainedGroup(TypedDict):
-    """Part of the deviation that the features of one meaning explain, on held-out runs."""
+    """How much the features of one meaning reduce the error of predicted step times, on held-out runs."""
 
     name: str
     features: list[str]
     explained: Annotated[
         float,
-        Field(description="1 - error of a model with only these features / error of the mean curve; mean over folds."),
+        Field(description="1 - MAPE of a model with only these features / MAPE of the mean curve; mean over folds."),
     ]
     low: Annotated[float, Field(description="95 % interval over folds that holds for all groups at once.")]
     high: float
@@ -121,7 +121,7 @@ class BacktestRow(TypedDict):
     m: int
     k: int
     features: Annotated[str, Field(description="app, then any of placement, io, sys, joined by +.")]
-    mape: Annotated[dict[str, float], Field(description="% error on held-out runs by forecaster.")]
+    mape: Annotated[dict[str, float], Field(description="MAPE in % on held-out runs, by forecaster.")]
     gain: AttentionGain | None
     coverage90: Annotated[float | None, Field(description="Share of held-out windows within the 90 % interval.")]
     best: str
@@ -135,7 +135,7 @@ class ForecastDrift(TypedDict):
     checked: Annotated[str, Field(json_schema_extra={"format": "date-time"})]
     forecasts: Annotated[int, Field(description="Number of forecasts since with a known outcome.")]
     coverage90: float | None
-    mape: Annotated[float | None, Field(description="% error of these forecasts.")]
+    mape: Annotated[float | None, Field(description="MAPE of these forecasts in %.")]
     psi: Annotated[dict[str, float], Field(description="Population stability index by feature; above 0.25 is a shift.")]
     drifting: bool
     why: str | None

@@ -46,7 +46,7 @@ class Head(BaseModel):
     last: datetime = Field(description="Start of the last run.")
     parameters: dict[str, Any]
     score: dict[str, Any] = Field(
-        description="blame: found, testable; deviation: mape, baseline_mape; forecast: mape by forecaster, gain, coverage90."
+        description="blame: found, testable; deviation: mape, baseline_mape; forecast: mape by forecaster, gain, coverage90. `mape` is the mean absolute percentage error (MAPE)."
     )
     simulated: bool
     source: Source
@@ -96,10 +96,12 @@ class BlameEntry(BaseModel):
     )
     reasons: list[str] = Field(description="Why; `in place 3` is another entry of this estimate.")
     effect_s: float | None = Field(description="Mean extra seconds of an exposed run.")
-    effect_low_s: float | None = Field(description="95 % interval of `effect_s`.")
+    effect_low_s: float | None = Field(
+        description="95 % interval of `effect_s` for this name alone: among many names, some intervals exclude zero by chance."
+    )
     effect_high_s: float | None
     lost_node_hours: float | None = Field(description="Sum over the exposed runs of effect_s times nodes.")
-    lost_low_node_hours: float | None
+    lost_low_node_hours: float | None = Field(description="95 % interval of `lost_node_hours`, likewise.")
     lost_high_node_hours: float | None
     score: float = Field(description="Conditional t-value, given the others selected; high: exposed runs are slow.")
     sign: int
@@ -180,7 +182,7 @@ class BlameEvidence(BaseModel):
     p: float | None
     q: float | None
     effect_s: float | None
-    effect_low_s: float | None
+    effect_low_s: float | None = Field(description="95 % interval of `effect_s` for this set alone.")
     effect_high_s: float | None
     lost_node_hours: float | None
     exposed_runs: int
@@ -235,15 +237,15 @@ class Relevance(BaseModel):
 
     estimate: Head
     relevance: list[float | None] = Field(description="Share of folds in which it is in the well-performing subset.")
-    relevance_spread: list[float | None]
+    relevance_spread: list[float | None] = Field(description="Standard error of `relevance`.")
     rank: list[float | None] = Field(description="Mean rank of elimination; the last one left has rank 1.")
-    rank_spread: list[float | None]
+    rank_spread: list[float | None] = Field(description="Standard deviation of the rank over folds.")
     place: list[int | None] = Field(
         description="From 1: groups that explain most come first, and features of a group are ordered by rank; null in estimates of older versions."
     )
-    mape: float = Field(description="% error of mean curve + predicted deviation on held-out runs.")
-    mape_spread: float
-    baseline_mape: float = Field(description="% error of the mean curve alone.")
+    mape: float = Field(description="MAPE in % of mean curve + predicted deviation on held-out runs.")
+    mape_spread: float = Field(description="Standard deviation of `mape` over folds.")
+    baseline_mape: float = Field(description="MAPE of the mean curve alone in %.")
     row_split_mape: float | None = Field(
         description="With rows of one run on both sides, as in the paper; this is optimistic."
     )
@@ -278,8 +280,8 @@ class Serving(BaseModel):
     m: int
     k: int
     features: str
-    mape: float
-    coverage90: float | None
+    mape: float = Field(description="MAPE in % on held-out runs.")
+    coverage90: float | None = Field(description="Share of these forecasts within the 90 % interval.")
     why: str
 
 
@@ -328,7 +330,7 @@ class Band(BaseModel):
 
     step: list[int]
     expected_s: list[float]
-    low_s: list[float]
+    low_s: list[float] = Field(description="90 % interval.")
     high_s: list[float]
 
 

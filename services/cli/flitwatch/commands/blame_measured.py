@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypedDict
 from flitwatch.console import make_progress
 from flitwatch_domain.blame import FOUND_Q
 
-CAVEAT = "Dependence between presence and slow runs; not proof of cause."
 #: Planted users per effect size; each takes as long as a shuffle.
 PLANTED = 25
 
@@ -56,7 +55,7 @@ def judge_measured(runs: Path, exposure: Path, shuffles: int, seed: int) -> Meas
     """Return the verdicts for `flitwatch blame --runs --exposure`."""
     from flitwatch_ml.blame.calibration import power, rotate
     from flitwatch_ml.measured import read_measured
-    from flitwatch_ml.work.measured import judge_runs
+    from flitwatch_ml.work.measured import CAVEAT, judge_runs
 
     data = read_measured(runs, exposure)
     with make_progress("shuffled run times") as bar:
@@ -112,7 +111,7 @@ def show_measured(result: MeasuredBlame) -> None:
 
     from flitwatch.console import stderr_console
 
-    table = Table(title=f"{result['runs']} runs, {result['mean_time_s']:.1f} s on average", caption=CAVEAT)
+    table = Table(title=f"{result['runs']} runs, {result['mean_time_s']:.1f} s on average", caption=result["caveat"])
     for heading in ("user", "verdict", "q", "extra s in an exposed run (95 %)", "exposed runs", "why"):
         table.add_column(heading, justify="left" if heading in ("user", "verdict", "why") else "right")
     for user in sorted(result["users"], key=_by_strength)[:15]:
@@ -131,7 +130,7 @@ def show_measured(result: MeasuredBlame) -> None:
         )
         rotations = result["rotations"]
         stderr_console().print(
-            f"Run times rotated in time: {rotations['sets_with_a_name']} of {rotations['rotations']} sets have a name.",
+            f"Run times rotated in time: {rotations['sets_with_a_name']} of {rotations['rotations']} sets have a name at q ≤ {rotations['q']}.",
             highlight=False,
         )
         found = ", ".join(f"+{one['effect']:.0%}: {one['found']} of {one['draws']}" for one in result["power"])

@@ -23,7 +23,7 @@ class Parts:
     blame : users who are blamed for the application and have jobs there now.
     forecast : congestion expected for the next hour.
     running : remaining time of the jobs there; congestion that they cause ends with them.
-    drivers : counters that explain the application's deviation, in place of router stalls.
+    drivers : counters that predict the application's deviation, in place of router stalls.
     pattern : whether the application runs better in one group or spread over several.
     routing : routing mode that its network cards' counters favour.
     """

@@ -148,21 +148,20 @@ def _of_column(name: str, column: str, technology: Technology | None) -> Feature
 
 
 CARRIES, CANNOT_TELL, NOT_USED = "carries", "cannot tell", "not used"
-_PLURAL = (Meaning.STALLS, Meaning.ERRORS, Meaning.OTHER)
 
 
 def in_words(group: Mapping[str, Any]) -> str:
-    """Format a group {name, explained, low, high, kept, folds, verdict} as a sentence: "stalls on the row bus explain 60 % of the deviation (52 to 68 %),
-    kept in 8 of 10 folds"."""
+    """Format a group {name, explained, low, high, kept, folds, verdict} as a sentence: "stalls on the row bus: prediction error reduced by 60 % (95 %: 52
+    to 68 %), kept in 8 of 10 folds"."""
     name, stability = group["name"], f"kept in {group['kept']} of {group['folds']} folds"
-    explain = "explain" if str(name).startswith(_PLURAL) else "explains"
-    share = f"{_format_percent(group['explained'])} % of the deviation ({_format_percent(group['low'])} to {_format_percent(group['high'])} %)"
+    explained, low, high = (_format_percent(group[name]) for name in ("explained", "low", "high"))
+    reduced = f"prediction error reduced by {explained} % (95 %: {low} to {high} %), {stability}"
     if group["verdict"] == NOT_USED:
         return f"{name}: not used, {stability}"
     if group["verdict"] == CARRIES:
-        return f"{name} {explain} {share}, {stability}"
+        return f"{name}: {reduced}"
     doubt = "folds disagree" if group["low"] > 0 else "within chance"
-    return f"{name}: cannot tell, {doubt}: {share}, {stability}"
+    return f"{name}: cannot tell, {doubt}: {reduced}"
 
 
 def answer_in_words(groups: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -170,7 +169,7 @@ def answer_in_words(groups: Sequence[Mapping[str, Any]]) -> list[str]:
     used = [in_words(group) for group in groups if group["verdict"] != NOT_USED]
     if any(group["verdict"] == CARRIES for group in groups):
         return used
-    return ["cannot tell what explains the deviation: no group explains it beyond chance in most folds", *used]
+    return ["cannot tell what predicts the deviation: no group reduces the error beyond chance in most folds", *used]
 
 
 def _format_percent(share: float) -> str:

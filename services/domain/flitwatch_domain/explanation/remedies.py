@@ -39,10 +39,10 @@ def list_remedies(
                     "hold",
                     other.job_id,
                     f"Suspend or hold job {other.job_id} until job {own} ends.",
-                    None if found.left_s is None else found.left_s * (found.factor - 1) / 60,
+                    found.saved_s,
                     False,
                     NO_STEPS_TO_COME,
-                    _relative_interval(found),
+                    found.saved_interval_s,
                 )
             )
         else:
@@ -51,10 +51,10 @@ def list_remedies(
                     "delay",
                     other.job_id,
                     f"Had job {other.job_id} started after job {own} ended, job {own} would not have been slowed.",
-                    found.lost_s / 60,
+                    found.lost_s,
                     True,
                     NO_STEPS_TO_COME,
-                    _relative_interval(found),
+                    found.lost_interval_s if found.within_s > 0 else None,
                 )
             )
         options.append(
@@ -84,31 +84,23 @@ def list_remedies(
     return options
 
 
-def _relative_interval(found: Slowdown) -> tuple[float, float] | None:
-    """Return the interval of the lost time relative to it, since a remedy saves in proportion to the slowdown; None if unknown."""
-    if found.lost_s <= 0 or found.within_s <= 0:
-        return None
-    low_s, high_s = found.lost_interval_s
-    return low_s / found.lost_s, high_s / found.lost_s
-
-
 def _make_remedy(
     kind: Kind,
     job_id: str,
     text: str,
-    minutes: float | None,
+    saved_s: float | None,
     in_past: bool,
     why_unknown: str,
-    interval: tuple[float, float] | None = None,
+    interval_s: tuple[float, float] | None = None,
 ) -> Remedy:
-    low, high = (None, None) if minutes is None or interval is None else (minutes * part for part in interval)
+    low, high = (None, None) if interval_s is None else (end_s / 60 for end_s in interval_s)
     return {
         "kind": kind,
         "job_id": job_id,
         "text": text,
-        "minutes_saved": minutes,
+        "minutes_saved": None if saved_s is None else saved_s / 60,
         "minutes_saved_low": low,
         "minutes_saved_high": high,
-        "why_unknown": why_unknown if minutes is None else None,
+        "why_unknown": why_unknown if saved_s is None else None,
         "in_past": in_past,
     }

@@ -228,7 +228,10 @@ class Remedy(TypedDict):
     minutes_saved_low: NotRequired[
         Annotated[
             float | None,
-            Field(description="95 % interval of minutes_saved, as of lost_s; absent in incidents of older versions."),
+            Field(
+                description="95 % prediction interval of minutes_saved if the remaining steps are as slow as those so far, or that of lost_s if in_past; absent "
+                "in incidents of older versions."
+            ),
         ]
     ]
     minutes_saved_high: NotRequired[float | None]

@@ -37,6 +37,8 @@ Z95 = 1.96
 #: A normal distribution's standard deviation from the median of deviations from its median, the efficiency of this estimator (Hampel 1974), and
 #: the variance of a median over that of a mean.
 TO_DEVIATION, EFFICIENCY, OF_MEDIAN = 1 / 0.6745, 0.37, math.pi / 2
+#: Upper limit of the correlation of successive steps: more cannot be told from a trend.
+MOST_LAG = 0.8
 #: Standard errors from which a shift of the mean of counters is significant.
 COUNTER_Z = 6.0
 
@@ -77,6 +79,7 @@ class Slowdown:
     runs : int                  earlier runs in the comparison
     left_s : float or None      usual seconds of the remaining steps
     within_s : float            half-width of the 95 % interval of `lost_s`, from the differences between earlier runs' times for the same steps
+    saved_within_s : float      half-width of the 95 % prediction interval of `saved_s`, if the remaining steps are as slow as the stretch
     """
 
     basis: Basis
@@ -92,11 +95,24 @@ class Slowdown:
     runs: int = 0
     left_s: float | None = None
     within_s: float = 0.0
+    saved_within_s: float = 0.0
 
     @property
     def lost_interval_s(self) -> tuple[float, float]:
         """Return the 95 % interval of `lost_s`, limited to values from 0."""
         return max(0.0, self.lost_s - self.within_s), self.lost_s + self.within_s
+
+    @property
+    def saved_s(self) -> float | None:
+        """Return the expected delay of the remaining steps at the stretch's pace, in seconds; None if they are unknown."""
+        return None if self.left_s is None else self.left_s * (self.factor - 1)
+
+    @property
+    def saved_interval_s(self) -> tuple[float, float] | None:
+        """Return the 95 % prediction interval of `saved_s`, limited to values from 0; None if unknown."""
+        if self.saved_s is None:
+            return None
+        return max(0.0, self.saved_s - self.saved_within_s), self.saved_s + self.saved_within_s
 
 
 @dataclass(frozen=True)
@@ -158,7 +174,7 @@ def _student_quantile(freedom: float) -> float:
     return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
 
 
-def _lost_within_s(steps: Steps, chosen: NDArray[np.int64], due_s: Floats, sigma: float, compared: bool) -> float:
+def _usual_within_s(steps: Steps, chosen: NDArray[np.int64], due_s: Floats, sigma: float, compared: bool) -> float:
     """Return the half-width (95 %) of the usual total time of some steps, in seconds, allowing for noise of steps and of whole runs."""
     runs = max(1, len(steps.earlier_s)) if compared else len(steps.step)
     alone = Z95 * sigma * float(np.sqrt((due_s**2).sum())) * math.sqrt(1 + OF_MEDIAN / runs)
@@ -169,6 +185,34 @@ def _lost_within_s(steps: Steps, chosen: NDArray[np.int64], due_s: Floats, sigma
     share = np.where(mask, due_s, 0.0).sum(axis=1) / due_s.sum()
     whole = np.nansum(earlier, axis=1) / np.maximum(share, 1e-9)
     return max(alone, within_s(whole[share > 0.5]))
+
+
+def _slow_within_s(taken_s: Floats, due_s: Floats, to_come_s: Floats, sigma: float) -> float:
+    """Return the half-width (95 %) of the total time of the remaining steps at a stretch's pace, in seconds, from the variation of its steps.
+
+    It contains the error of the stretch's factor, a ratio of sums, and the variation of the remaining steps.
+    """
+    count, factor, squares = len(taken_s), float(taken_s.sum() / due_s.sum()), float((due_s**2).sum())
+    away = taken_s - factor * due_s
+    total = float((away**2).sum())
+    lag = float((away[1:] * away[:-1]).sum()) / total if total > 0 else 0.0
+    # An estimated correlation of successive steps is too small by this (Kendall 1954).
+    lag = min(max(lag + (1 + 3 * lag) / count, 0.0), MOST_LAG)
+    freedom = max(1, count - 1)
+    variance = max(total / squares * count / freedom, (sigma * factor) ** 2) * (1 + lag) / (1 - lag)
+    weight = squares * float(to_come_s.sum() / due_s.sum()) ** 2 + float((to_come_s**2).sum())
+    return _student_quantile(freedom) * math.sqrt(variance * weight)
+
+
+def _steps_to_come(steps: Steps, usual_s: Floats) -> NDArray[np.int64] | None:
+    """Return the remaining steps, up to the median last step of the earlier runs that came as far; None if these are too few."""
+    known = np.isfinite(steps.earlier_s)
+    last = known.shape[1] - 1 - np.argmax(known[:, ::-1], axis=1) if known.size else np.zeros(0, np.int64)
+    last = last[last >= steps.step[-1]]
+    if len(last) < LEAST_RUNS:
+        return None
+    to_come = np.arange(steps.step[-1] + 1, int(np.median(last)) + 1)
+    return to_come[np.isfinite(usual_s[to_come])]
 
 
 def find_elevated_stretch(log_ratio: Floats, sigma: float) -> tuple[int, int, float] | None:
@@ -254,17 +298,24 @@ def of_steps(steps: Steps) -> Slowdown | None:
     low, high = onset_steps(ratio, first, last, sigma)
     line = build_timeline(steps, usual)
     mask = np.isfinite(own[first : last + 1])
-    actual_s, due = steps.time_s[first : last + 1][mask].sum(), own[first : last + 1][mask].sum()
+    taken_s, due_s = steps.time_s[first : last + 1][mask], own[first : last + 1][mask]
+    compared = basis == "earlier runs"
     log_factor = float(np.nan_to_num(ratio[first : last + 1]).mean())
     near = np.nan_to_num(ratio[last + 1 :]) < log_factor / 2
     over = is_over(near, steps.time_s[last + 1 :], steps.ended)
-    to_come = usual[int(steps.step[-1]) + 1 :]
+    to_come = _steps_to_come(steps, usual) if compared else None
+    saved_within_s = 0.0
+    if to_come is not None and len(to_come):
+        left = usual[to_come]
+        saved_within_s = math.hypot(
+            _usual_within_s(steps, to_come, left, sigma, compared), _slow_within_s(taken_s, due_s, left, sigma)
+        )
     guessed = float(line.guessed_s[first])
     # A step is slow even if only a part of it was disturbed, so the change lies within it or within the step before.
     return Slowdown(
         basis,
-        float(actual_s / due),
-        float(actual_s - due),
+        float(taken_s.sum() / due_s.sum()),
+        float(taken_s.sum() - due_s.sum()),
         float(line.begin_s[max(0, low - 1)]) - guessed,
         float(line.begin_s[first]),
         float(line.end_s[high]) + guessed,
@@ -273,10 +324,9 @@ def of_steps(steps: Steps) -> Slowdown | None:
         int(steps.step[first]),
         int(steps.step[last]),
         len(steps.earlier_s),
-        float(np.nansum(to_come)) if basis == "earlier runs" else None,
-        _lost_within_s(
-            steps, steps.step[first : last + 1][mask], own[first : last + 1][mask], sigma, basis == "earlier runs"
-        ),
+        None if to_come is None else float(usual[to_come].sum()),
+        _usual_within_s(steps, steps.step[first : last + 1][mask], due_s, sigma, compared),
+        saved_within_s,
     )
 
 

@@ -9,7 +9,6 @@ from typing import Any, TypedDict
 
 import click
 
-from flitwatch.commands.blame_measured import CAVEAT
 from flitwatch.console import (
     FiniteRange,
     exit_with_error,
@@ -18,6 +17,8 @@ from flitwatch.console import (
     stderr_console,
 )
 from flitwatch_research.commands.options import list_given_options, refuse_with_paper, scenario_options
+
+CAVEAT = "Dependence between presence and slow runs; not proof of cause."
 
 
 @click.command()
