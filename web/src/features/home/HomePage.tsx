@@ -271,7 +271,7 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
               `${fabric.name}-home`,
               () => ({
                 title: `${fabric.name}${fabric.simulated ? " (simulated)" : ""}`,
-                subtitle: `${words.ratio}, ${fabric.snapshot ? "one sample" : "last 10 minutes"}`,
+                subtitle: `${words.ratio}, ${fabric.snapshot ? "one sample" : past === null ? "last 10 minutes" : `10 minutes to ${momentText(past, now, true)} ${ZONE}`}`,
               }),
             ),
           ]}

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { violations } from "../axe.mjs";
 import { addressed, atRest, query, until } from "../harness.mjs";
+import { savedBy } from "./exports.mjs";
 
 export async function jobPage({ url, check, api }) {
   const job = (await api("/jobs?limit=200")).items.find((one) => one.runs > 0);
@@ -88,6 +89,8 @@ export async function jobPage({ url, check, api }) {
         await page.locator(".home-page, main").first().textContent(),
         new RegExp(`slowing job ${job.job_id}`),
       );
+      const picture = await savedBy(page, page.locator(".context button", { hasText: "Export" }), "Picture as SVG");
+      assert.match(picture.toString(), new RegExp(`, 10 minutes to [^<]*${at.slice(11, 19)} UTC<`));
     },
     { fixtureOnly: true },
   );
