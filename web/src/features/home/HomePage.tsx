@@ -334,7 +334,10 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
                 {scene?.arrangement.noun ?? "group"} is hot{past === null && "; all devices are reporting"}.
               </Empty>
             ) : (
-              <Unanswered what={fabric.snapshot ? "the sample" : "the last ten minutes"} asked={asked} />
+              <Unanswered
+                what={fabric.snapshot ? "the sample" : past === null ? "the last ten minutes" : "these ten minutes"}
+                asked={asked}
+              />
             )}
           </section>
           {past === null && !fabric.snapshot && <WorstJobs fabric={fabric.name} shown={rows.worst} now={now} />}
