@@ -95,6 +95,7 @@ def test_a_job_has_its_place_steps_runs_and_neighbours(api: Served, database: Sa
     # 103 begins when it ends, 104 runs in another group.
     assert near == {"101": (1, 1, 50), "102": (0, 1, 60)}
     assert [n["job_id"] for n in job["neighbours"]] == ["101", "102"]
+    assert [n["start"] for n in job["neighbours"]] == [api.get(f"/jobs/{n}")["start"] for n in ("101", "102")]
 
 
 def test_the_newest_job_of_an_id_is_meant_unless_a_cluster_is_named(api: Served) -> None:

@@ -245,7 +245,7 @@ async def list_neighbours(conn: Connection, job_pk: int, now: datetime, limit: i
             ), my_groups AS (
                 SELECT DISTINCT fabric_id, group_id FROM mine WHERE group_id IS NOT NULL
             ), others AS (
-                SELECT j.job_pk, j.job_id, j.user_name, j.name, j.nodes, j.simulated,
+                SELECT j.job_pk, j.job_id, j.user_name, j.name, j.nodes, j.simulated, j.start_ts,
                        extract(epoch FROM least({their_end}, me.end_ts) - greatest(j.start_ts, me.start_ts))::float8 AS overlap_s
                 FROM job j, me
                 WHERE j.job_pk <> %(job)s AND j.start_ts < me.end_ts AND {their_end} > me.start_ts
@@ -258,7 +258,7 @@ async def list_neighbours(conn: Connection, job_pk: int, now: datetime, limit: i
                 FROM theirs t LEFT JOIN mine m USING (fabric_id, router) LEFT JOIN my_groups g ON (g.fabric_id, g.group_id) = (t.fabric_id, t.group_id)
                 GROUP BY 1
             )
-            SELECT o.job_pk, o.job_id, o.user_name AS "user", o.name, o.nodes, s.shared_routers, s.shared_groups, o.overlap_s
+            SELECT o.job_pk, o.job_id, o.user_name AS "user", o.name, o.nodes, o.start_ts AS start, s.shared_routers, s.shared_groups, o.overlap_s
             FROM others o JOIN shared s USING (job_pk) WHERE s.shared_routers > 0 OR s.shared_groups > 0
             ORDER BY s.shared_routers DESC, s.shared_groups DESC, o.overlap_s DESC, o.job_pk LIMIT %(limit)s
         """).format(my_end=SQL(end_or(_NOW)), their_end=SQL(end_or(_NOW, "j."))),

@@ -1872,10 +1872,6 @@ class JobOnFabric(JobOnRouter):
     routers: list[int]
 class Sizes(Fig3):
     largest_bytes: NotRequired[int]
-class Neighbour(JobOnRouter):
-    shared_routers: int
-    shared_groups: int
-    overlap_s: float
 class Wang(WangPatterns):
     runs: NotRequired[int]
 class Calibration(Fig3):
@@ -1885,6 +1881,11 @@ class Calibration(Fig3):
 class DetourSizes(Sizes):
     detour_interval_us: NotRequired[float]
     detour_us: NotRequired[float]
+class Neighbour(JobOnRouter):
+    start: str
+    shared_routers: int
+    shared_groups: int
+    overlap_s: float
 class WangBackground(Wang):
     load_gib_per_s: NotRequired[float]
     exchanges: NotRequired[int]

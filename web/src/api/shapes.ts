@@ -210,6 +210,7 @@ export const jobDetailShape = v.object({
         user: text,
         name: maybe(v.string()),
         nodes: figure,
+        start: v.string(),
         shared_routers: figure,
         shared_groups: v.nullable(
           v.union([

@@ -50,6 +50,16 @@ test("bars of weights are on zero, end with the newest step, and do not overlap"
   expect(weightsLayout([], 40, 340, 120).bars).toEqual([]);
 });
 
+test("only as many weights are numbered as there is room for, the newest among them", () => {
+  const twenty = Array.from({ length: 20 }, () => ({ mean: 0.05, low: 0.04, high: 0.06 }));
+  for (const width of [200, 370, 900]) {
+    const numbered = weightsLayout(twenty, 44, width, 120).bars.filter((bar) => bar.labelled);
+    expect(numbered.at(-1)?.step).toBe(-1);
+    numbered.slice(1).forEach((bar, i) => expect(bar.x - (numbered[i]?.x ?? 0)).toBeGreaterThanOrEqual(26));
+  }
+  expect(weightsLayout(twenty, 44, 900, 120).bars.every((bar) => bar.labelled)).toBe(true);
+});
+
 test("a figure beyond every range still stands inside the picture", () => {
   const layout = rangesLayout(
     [

@@ -62,6 +62,8 @@ export interface Interval {
 
 export const INPUT_ROW = 24;
 const AXIS = 22;
+/** Room for the number of a step, in pixels. */
+const LABEL = 26;
 
 export function importanceLayout(inputs: Interval[], left: number, width: number) {
   const [least, most] = [min(inputs, (one) => one.low) ?? 0, max(inputs, (one) => one.high) ?? 0];
@@ -90,6 +92,7 @@ export function weightsLayout(weights: Interval[], left: number, width: number, 
     .nice(3)
     .range([height - AXIS, 8]);
   const wide = (width - left - 14) / Math.max(1, weights.length);
+  const every = Math.ceil(LABEL / wide);
   return {
     y,
     ticks: y.ticks(3),
@@ -103,6 +106,8 @@ export function weightsLayout(weights: Interval[], left: number, width: number, 
       to: y(high),
       /** -1 is the newest step. */
       step: i - weights.length,
+      /** From the newest back, as many as there is room for. */
+      labelled: (weights.length - 1 - i) % every === 0,
     })),
   };
 }

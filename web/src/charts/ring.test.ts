@@ -27,6 +27,16 @@ describe("ring", () => {
     expect(ringAt(layout, arrangement, index, layout.cx, layout.cy)).toBeNull();
   });
 
+  it("spends less than half of a router's width on the space beside it, on a phone too", () => {
+    for (const groups of [9, 15, 34])
+      for (const width of [300, 348, 500, 900]) {
+        const arrangement = arrange(dragonfly(groups, 6, 16));
+        const layout = ringLayout(arrangement, width, 600);
+        const { a0, a1, r0 } = sectorOf(layout, arrangement, 0);
+        expect(layout.space).toBeLessThanOrEqual(((a1 - a0) * r0) / 2);
+      }
+  });
+
   it("finds a chord where it is drawn, and none alongside it", () => {
     const layout = ringLayout(arrange(dragonfly(15, 6, 16)), 700, 640);
     const chord = {

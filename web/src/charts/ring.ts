@@ -14,24 +14,31 @@ export interface RingLayout {
   panels: number;
   cols: number;
   gap: number;
+  /** Pixels between the cells of a row. */
+  space: number;
   width: number;
   height: number;
 }
 
 const TURN = 2 * Math.PI;
+/** Narrower cells touch, or the surface between them would outweigh their colour. */
+const NARROW = 2;
 
 export function ringLayout(arrangement: Arrangement, width: number, height: number): RingLayout {
   const panels = arrangement.panels.length;
   const outer = Math.min(width, height) / 2 - 20;
   const rowHeight = Math.max(3, Math.min(panels > 20 ? 9 : 11, (outer * 0.34) / arrangement.rows));
+  const inner = outer - arrangement.rows * rowHeight;
+  const gap = Math.min(0.05, (TURN / panels) * 0.12);
   return {
     cx: width / 2,
     cy: height / 2,
-    inner: outer - arrangement.rows * rowHeight,
+    inner,
     rowHeight,
     panels,
     cols: arrangement.cols,
-    gap: Math.min(0.05, (TURN / panels) * 0.12),
+    gap,
+    space: (inner * (TURN / panels - gap)) / arrangement.cols < NARROW ? 0 : 1,
     width,
     height,
   };
@@ -235,7 +242,7 @@ export class RingDrawing {
   private cell(router: number, code: number): void {
     const { context, layout, arrangement, palette } = this;
     const sector = sectorOf(layout, arrangement, router);
-    const half = 0.5 / sector.r1;
+    const half = layout.space / 2 / sector.r1;
     const inside = { a0: sector.a0 + half, a1: sector.a1 - half, r0: sector.r0, r1: sector.r1 - 1 };
     const colour = this.colours[code];
     if (colour) {

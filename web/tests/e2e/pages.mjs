@@ -55,6 +55,30 @@ export async function pagesOf({ api, timed, fabrics }) {
   ];
 }
 
+/** Pages of a past moment, on a wall, of a part of a tree, with nothing to list, and of what there is not. */
+export async function statesOf({ api, timed, fabrics }) {
+  const job = (await api("/jobs?limit=200")).items.find((one) => (one.runs ?? 0) > 0);
+  const tree = fabrics.find((one) => one.kind === "fat_tree" && one.snapshot);
+  const newest = Date.parse(timed.last_ts);
+  const ago = (minutes) => new Date(newest - minutes * 60_000).toISOString();
+  return [
+    `/?at=${ago(20)}`,
+    "/?span=week",
+    "/?wall=600",
+    `/fabric/${timed.name}?view=ring&wall=600`,
+    `/fabric/${timed.name}?from=${ago(30)}&to=${ago(20)}`,
+    ...(tree ? ["stalls", "packets"].map((one) => `/fabric/${tree.name}?measure=${one}&slice=${tree.groups[1]}`) : []),
+    ...(job ? [`/jobs/${job.job_id}?at=${new Date(Date.parse(job.start) + 600_000).toISOString()}`] : []),
+    "/advice?id=2",
+    "/blame?by=application",
+    "/incidents?user=nobody",
+    "/jobs?q=nothing-like-it",
+    "/?at=banana",
+    "/jobs/nosuch",
+    "/incidents/99999999",
+  ];
+}
+
 /** Opens a page and waits until it rests. */
 export async function opened(page, address) {
   await page.goto(address);

@@ -65,6 +65,7 @@ class JobOnRouter(BaseModel):
 class Neighbour(JobOnRouter):
     """A job that ran at the same time on the same routers or groups."""
 
+    start: datetime
     shared_routers: int
     shared_groups: int
     overlap_s: float

@@ -1506,6 +1506,8 @@ export interface components {
             user: string | null;
             name: string | null;
             nodes: number | null;
+            /** Format: date-time */
+            start: string;
             shared_routers: number;
             shared_groups: number;
             overlap_s: number;

@@ -149,7 +149,7 @@ export function RingView({ onLinks, ...given }: Props) {
                 ? "no link between groups has counters in both windows, so no change is drawn"
                 : "no link between groups has counters, so none is drawn"))
             : cut > 0
-              ? `${count(shown.length)} of ${count(chords.length)} counted ${what} ${scaled} · the matrix has the rest`
+              ? `${count(shown.length)} of ${count(chords.length)} counted ${what} ${scaled} · the others are not drawn`
               : `${count(shown.length)} counted ${what}, all drawn · the others are unknown`}
           {chords.length > 0 && note && note !== congestion.groups.note ? ` · ${note}` : ""}
         </p>

@@ -160,9 +160,11 @@ function Attention({ weights }: { weights: Rests["weights"][number] }) {
                   y1={bar.from}
                   y2={bar.to}
                 />
-                <text x={bar.x + bar.width / 2} y={HIGH - 6} textAnchor="middle">
-                  {count(bar.step)}
-                </text>
+                {bar.labelled && (
+                  <text x={bar.x + bar.width / 2} y={HIGH - 6} textAnchor="middle">
+                    {count(bar.step)}
+                  </text>
+                )}
               </g>
             ))}
             <line className="expected" x1={44} x2={size.width - 14} y1={layout.even} y2={layout.even} />

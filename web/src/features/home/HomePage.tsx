@@ -271,7 +271,7 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
               `${fabric.name}-home`,
               () => ({
                 title: `${fabric.name}${fabric.simulated ? " (simulated)" : ""}`,
-                subtitle: `${words.ratio}, ${fabric.snapshot ? "one sample" : "last 10 minutes"}`,
+                subtitle: `${words.ratio}, ${fabric.snapshot ? "one sample" : past === null ? "last 10 minutes" : `10 minutes to ${momentText(past, now, true)} ${ZONE}`}`,
               }),
             ),
           ]}
@@ -334,7 +334,10 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
                 {scene?.arrangement.noun ?? "group"} is hot{past === null && "; all devices are reporting"}.
               </Empty>
             ) : (
-              <Unanswered what={fabric.snapshot ? "the sample" : "the last ten minutes"} asked={asked} />
+              <Unanswered
+                what={fabric.snapshot ? "the sample" : past === null ? "the last ten minutes" : "these ten minutes"}
+                asked={asked}
+              />
             )}
           </section>
           {past === null && !fabric.snapshot && <WorstJobs fabric={fabric.name} shown={rows.worst} now={now} />}

@@ -63,7 +63,7 @@ export function MiniFabric({
     jobsAt: noJobs,
     onSelect: open,
     onDescend: open,
-    label: `${capital(wordsOf(scene.fabric).routers)} of ${scene.fabric.name} coloured by ${wordsOf(scene.fabric).ratio} in the last ten minutes`,
+    label: `${capital(wordsOf(scene.fabric).routers)} of ${scene.fabric.name} coloured by ${wordsOf(scene.fabric).ratio} in ${scene.fabric.snapshot ? "one sample" : when.to ? "these ten minutes" : "the last ten minutes"}`,
   };
   return (
     <section className="card home-fabric" aria-label="Fabric">

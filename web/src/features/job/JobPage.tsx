@@ -394,7 +394,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
           <Neighbours
             job={job.job_id}
             cluster={job.cluster}
-            neighbours={job.neighbours}
+            neighbours={job.neighbours.filter((one) => !within || (parseTime(one.start) ?? asked) <= asked)}
             candidates={explained.data?.candidates ?? []}
             timed={start !== null}
             chosen={neighbour}

@@ -97,6 +97,13 @@ export async function alerts({ url, fabricUrl, check, api }) {
           `${path}: the page scrolls, never the document below it`,
         );
       }
+      // A list that is newest first says when, with a column less as well.
+      for (const list of ["/alerts", "/alerts?view=rules&rule=group-stalls"]) {
+        await page.goto(url + list);
+        const heads = page.locator(".alerts-past thead th:visible");
+        await heads.first().waitFor();
+        assert.deepEqual(await heads.allTextContents(), ["Level", "What", "Fired, UTC", "lasted"], list);
+      }
     },
     { viewport: { width: 390, height: 844 } },
   );

@@ -60,6 +60,13 @@ export async function incidents({ url, fixture, check, api }) {
         return { cut: link.scrollHeight - link.clientHeight, right: one.cells[2].getBoundingClientRect().right };
       });
       assert.ok(cut <= 1 && right <= 390, `${cut} pixels of the title are cut, it began at ${right}`);
+      for (const one of [open, over]) {
+        await page.goto(`${url}/incidents/${one.incident_id}`);
+        const slowed = page.locator(".incident-table .data-table");
+        await slowed.waitFor();
+        const hidden = await slowed.evaluate((box) => box.scrollHeight - box.clientHeight);
+        assert.ok(hidden <= 0, `${hidden} pixels of the slowed jobs are hidden`);
+      }
     },
     { viewport: { width: 390, height: 844 } },
   );

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { violations } from "../axe.mjs";
 import { addressed, atRest, query, until } from "../harness.mjs";
+import { savedBy } from "./exports.mjs";
 
 export async function jobPage({ url, check, api }) {
   const job = (await api("/jobs?limit=200")).items.find((one) => one.runs > 0);
@@ -68,6 +69,11 @@ export async function jobPage({ url, check, api }) {
       const known = Number(/Time of (\d+) steps/.exec(steps)[1]);
       assert.ok(known < 140, steps);
       assert.equal(await page.locator(".job-left .onset").count(), 0);
+      // Who starts later is not there yet: among them the job that is named now.
+      const later = (await api(`/jobs/${job.job_id}`)).neighbours.filter((one) => one.start > at);
+      assert.ok(later.some((one) => one.job_id === named));
+      const alongside = await page.locator('section[aria-label="Neighbours"] tbody').textContent();
+      for (const one of later) assert.ok(!alongside.includes(one.job_id), `${one.job_id} in ${alongside}`);
       // Pictures without a time axis end with the same step.
       const drawn = await page
         .locator(":is(.counter-lines, .compared-steps) path")
@@ -88,6 +94,10 @@ export async function jobPage({ url, check, api }) {
         await page.locator(".home-page, main").first().textContent(),
         new RegExp(`slowing job ${job.job_id}`),
       );
+      const machine = await page.locator(".home-picture [aria-label]").first().getAttribute("aria-label");
+      assert.match(machine, /in these ten minutes$/);
+      const picture = await savedBy(page, page.locator(".context button", { hasText: "Export" }), "Picture as SVG");
+      assert.match(picture.toString(), new RegExp(`, 10 minutes to [^<]*${at.slice(11, 19)} UTC<`));
     },
     { fixtureOnly: true },
   );

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { violations } from "../axe.mjs";
 import { platform, setAhead } from "../browser.mjs";
 import { atRest, until } from "../harness.mjs";
-import { opened, pagesOf } from "../pages.mjs";
+import { opened, pagesOf, statesOf } from "../pages.mjs";
 
 const WIDTHS = [
   [320, 640],
@@ -450,7 +450,7 @@ async function inBothThemes(page) {
 
 export async function accessible(site) {
   const { url, check, api } = site;
-  for (const path of await pagesOf(site)) {
+  for (const path of [...(await pagesOf(site)), ...(await statesOf(site))]) {
     await check(`axe finds nothing on ${path}, light and dark`, async (page) => {
       await opened(page, url + path);
       assert.deepEqual(await inBothThemes(page), { light: [], dark: [] });
@@ -516,6 +516,8 @@ export async function wall({ url, check, timed }) {
         const { x, y, width, height } = await until(() => one.boundingBox(), Boolean, `${name} is shown`);
         assert.ok(x >= 0 && y >= 0 && x + width <= 3840 && y + height <= 2160, `${name} at ${x}, ${y}`);
       }
+      // It speaks of what is on this page: the matrix is not.
+      assert.match(await page.locator(".ring-note").textContent(), /above · the others are not drawn$/);
     },
     { viewport: { width: 3840, height: 2160 }, fixtureOnly: true },
   );
