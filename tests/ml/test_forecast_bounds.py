@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from flitwatch_ml.forecast.backtest import ALONE, attention_gain, backtest_unsee
 from flitwatch_ml.forecast.chronological import best_together, choose_features, percentage_shift
 from flitwatch_ml.forecast.intervals import AdaptiveInterval, half_width, share_covered
 from flitwatch_ml.forecast.series import Standard, Windows
+from flitwatch_ml.work.forecast import _choice_reason
 
 
 class Off(BaseEstimator):
@@ -528,3 +530,18 @@ def test_features_change_only_where_the_gain_is_beyond_chance() -> None:
     # It looks at no more than the runs that are only learned from: later ones may be anything.
     later = StepSeries(np.where(np.arange(60)[:, None] < 24, times, 7.0 + rng.random((60, 10))), noisy, io=tells)
     assert choose_features(later, np.arange(60), 2, 4, [(), ("io",)]) == ("io",)
+
+
+@pytest.mark.parametrize(
+    ("serves", "gain", "words"),
+    [
+        ("attention", (0.02, -0.01, 0.05), "its gain of 2.0% is within chance (90 %: -1.0% to 5.0%)"),
+        ("attention", (0.04, 0.01, 0.07), "4.0% below the next (90 %: 1.0% to 7.0%)"),
+        ("ridge", (-0.03, -0.06, 0.01), "attention's error is 3.0% larger (90 %: -1.0% to 6.0%)"),
+    ],
+)
+def test_the_reason_of_a_choice_gives_the_level_of_its_interval(
+    serves: str, gain: tuple[float, float, float], words: str
+) -> None:
+    row = SimpleNamespace(gain=gain, runs=20, serves=serves, mape={"attention": 9.0, "ridge": 9.0})
+    assert _choice_reason(row).endswith(words)  # type: ignore[arg-type]

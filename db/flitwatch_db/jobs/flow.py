@@ -40,7 +40,7 @@ BY_SECOND_S = 10
 #: Moments up to this width are summed from ports if routers' sums are not stored by link class.
 LONGEST_BY_PORT_S = 60
 #: Maximum number of moments of the slow stretch whose waiting is divided, by their width. The waiting varies more in ten seconds than in a minute.
-MOST_MOMENTS = {60: 3, 10: 9, 3600: 3}
+MOST_SLOW_MOMENTS = {60: 3, 10: 9, 3600: 3}
 #: Maximum number of routers searched for the quiet moment: those with most of the job's traffic.
 MOST_WATCHED = 48
 MOST_JOBS = 500
@@ -196,7 +196,7 @@ def _choose_moments(
     if not len(slow):
         return None
     # The worst of each equal part, so that a later job does not hide an earlier one.
-    worst = np.array([part[np.argmax(waits[part])] for part in np.array_split(slow, MOST_MOMENTS[width]) if len(part)])
+    worst = np.array([part[np.argmax(waits[part])] for part in np.array_split(slow, MOST_SLOW_MOMENTS[width]) if len(part)])
     rest = np.setdiff1d(np.arange(len(at)), worst)
     if not len(rest):
         return None

@@ -341,7 +341,7 @@ class CalendarBlame(BlameEstimator):
         if not self._varied_users()[user]:
             return f"without exposure in {runs - exposed} of {runs} {self._noun}, needs {self.min_exposed}{self._note}"
         share = 1 - self._share_left[user]
-        return f"{share:.0%} of the exposure coincides with dates, hours, regimes or circumstances of the runs: cannot be separated from the calendar"
+        return f"{share:.0%} of the variance of the exposure is that of dates, hours, regimes or circumstances of the runs: cannot be separated from the calendar"
 
     def _list_doubts(self, user: int) -> Any:
         """Return reasons against naming a user."""
@@ -372,7 +372,7 @@ class CalendarBlame(BlameEstimator):
             return
         cannot = f"the presence cannot be separated from the {finding.name}"
         if finding.share < LEAST_LEFT:
-            yield f"{cannot}, which explains {1 - finding.share:.0%} of it"
+            yield f"{cannot}, which explains {1 - finding.share:.0%} of its variance"
             return
         reason = f"{cannot}: between runs of the same {finding.name} chance gives as much in {finding.p:.1%} of cases"
         yield (

@@ -22,7 +22,7 @@ from flitwatch_ml.work.sets import none_if_nan, result_of
 PARTS = {"throughout": "the entire run", "any": "any part of the run"}
 CAVEAT = (
     "Dependence between exposure and slow runs; not proof of cause. Users who always run together cannot be separated, and "
-    "causes other than jobs (file systems, faults) are not visible. Each 95 % interval is for one name alone: among many, some exclude zero by chance."
+    "causes other than jobs (file systems, faults) are not visible. Each 95 % interval is for one name alone: among many, some exclude zero by chance, and named effects tend to be too large."
 )
 
 

@@ -25,8 +25,8 @@ from flitwatch_ml.forecast.backtest import (
     learned_forecasters,
     paper_forecasters,
 )
+from flitwatch_ml.forecast.chronological import BEYOND, choose_features
 from flitwatch_ml.forecast.chronological import MIN_RUNS as RUNS_IN_ORDER
-from flitwatch_ml.forecast.chronological import choose_features
 from flitwatch_ml.forecast.importance import measure_importances
 from flitwatch_ml.forecast.serving import Choice, dump_serving, fit_serving
 from flitwatch_ml.work.drift import inner_deciles
@@ -197,7 +197,7 @@ def _choose_forecasters(
         return outcome, Choice(outcome.serves, outcome.served_mape, outcome.half_width90, PAPERS)
     together = "the average of " if len(outcome.serves) > 1 else ""
     why = (
-        f"on {outcome.runs} later runs, no forecaster is better beyond chance than {together}{', '.join(outcome.serves)}; "
+        f"on {outcome.runs} later runs, no forecaster is better by {BEYOND} standard errors than {together}{', '.join(outcome.serves)}; "
         "the error is that of earlier choices made in the same way"
     )
     return outcome, Choice(outcome.serves, outcome.served_mape, outcome.half_width90, why, outcome.shift)
@@ -261,10 +261,10 @@ def _choice_reason(row: Backtest) -> str:
     if math.isnan(mean):
         return f"{text}: none"
     if row.serves != "attention":
-        return f"{text}; attention loses by {-mean:.1%}"
+        return f"{text}; attention's error is {-mean:.1%} larger (90 %: {-high:.1%} to {-low:.1%})"
     if low <= 0:
-        return f"{text}; its gain of {mean:.1%} is within chance ({low:.1%} to {high:.1%})"
-    return f"{text}; {mean:.1%} below the next ({low:.1%} to {high:.1%})"
+        return f"{text}; its gain of {mean:.1%} is within chance (90 %: {low:.1%} to {high:.1%})"
+    return f"{text}; {mean:.1%} below the next (90 %: {low:.1%} to {high:.1%})"
 
 
 def _list_surprises(

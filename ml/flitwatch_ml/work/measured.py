@@ -27,7 +27,7 @@ RUNS_FILE, EXPOSURE_FILE = "runs.csv", "exposure.csv"
 CAVEAT = (
     "Dependence between exposure and slow runs; not proof of cause. Runs and exposure are used as in the files. Users who "
     "always run together cannot be separated, and causes other than jobs (file systems, faults) are not visible. Each 95 % interval is for one name alone: "
-    "among many, some exclude zero by chance."
+    "among many, some exclude zero by chance, and named effects tend to be too large."
 )
 
 
