@@ -226,7 +226,8 @@ def _port_counts(
     for kind, values in enumerate(columns):
         is_known = np.isfinite(values[:, :width])
         size = 2 * len(routers) * width
-        total = np.bincount(cell[is_known], values[:, :width][is_known], size)
+        # Sums of nothing are integers.
+        total = np.bincount(cell[is_known], values[:, :width][is_known], size).astype(np.float64)
         total[np.bincount(cell[is_known], minlength=size) == 0] = np.nan
         counts[is_counted, :, kind] = total.reshape(2, -1)[:, wanted].T
     return is_counted, counts.reshape(-1, 4)

@@ -131,8 +131,9 @@ def flows_of(
     sent, goes = np.empty((2 * len(jobs), sources.count)), np.empty((2 * len(jobs), targets.count))
     for at, (job, source, target) in enumerate(zip(jobs, at_source, at_target, strict=True)):
         known: slice | NDArray[np.bool_] = slice(None) if job.counted.all() else job.counted
-        sends = np.bincount(source[known], job.sent[known], sources.count)
-        receives = np.bincount(target[known], job.received[known], targets.count)
+        # Sums of nothing are integers.
+        sends = np.bincount(source[known], job.sent[known], sources.count).astype(np.float64, copy=False)
+        receives = np.bincount(target[known], job.received[known], targets.count).astype(np.float64, copy=False)
         for each in (sends, receives):
             each *= len(job.counted) / max(1, int(np.count_nonzero(job.counted)))
         out, back = sends.sum(), receives.sum()
