@@ -27,7 +27,7 @@ describe("ring", () => {
     expect(ringAt(layout, arrangement, index, layout.cx, layout.cy)).toBeNull();
   });
 
-  it("spends less than half of a router's width on the space beside it, on a phone too", () => {
+  it("spends less than half of a router's width on the space next to it, on a phone too", () => {
     for (const groups of [9, 15, 34])
       for (const width of [300, 348, 500, 900]) {
         const arrangement = arrange(dragonfly(groups, 6, 16));
