@@ -196,7 +196,9 @@ def _choose_moments(
     if not len(slow):
         return None
     # The worst of each equal part, so that a later job does not hide an earlier one.
-    worst = np.array([part[np.argmax(waits[part])] for part in np.array_split(slow, MOST_SLOW_MOMENTS[width]) if len(part)])
+    worst = np.array(
+        [part[np.argmax(waits[part])] for part in np.array_split(slow, MOST_SLOW_MOMENTS[width]) if len(part)]
+    )
     rest = np.setdiff1d(np.arange(len(at)), worst)
     if not len(rest):
         return None

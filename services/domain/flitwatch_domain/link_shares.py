@@ -377,7 +377,7 @@ class DragonflyRoutes:
             repr([[carried is None for _, carried in moments], [array.shape for array in arrays]]).encode()
         )
         for array in arrays:
-            digest.update(np.ascontiguousarray(array))
+            digest.update(np.ascontiguousarray(array).tobytes())
         known = self._loads.find(digest.digest())
         if known is not None:
             return known
