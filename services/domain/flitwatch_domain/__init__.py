@@ -22,7 +22,7 @@ Modules
 - `access` for roles, scopes and the password policy; `logins` for connections to PostgreSQL; `data_disk` for the free space on its disk;
 - `secret_file` for a password or token in a file, and files that only a command line's user can name; `mails` for a mail's address, text, HTML and picture;
   `project_report` for a project's losses in a month, also as PDF; `table_file` for tables as CSV; `errors` for the one error tree;
-  `units` for units and numbers in text; `heartbeat` for liveness of a loop; `json_logs` for log lines;
+  `kept` for values kept for the next request; `units` for units and numbers in text; `heartbeat` for liveness of a loop; `json_logs` for log lines;
   `http_protocol` for the limits of every HTTP listener, `shares` for the limit of each host or group of hosts;
   `peer_answers` for the limits of other servers' answers;
   `system_calls` for calls of Linux that a Python may lack;
