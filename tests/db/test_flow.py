@@ -97,6 +97,17 @@ def test_a_moment_at_usual_speed_is_compared_and_not_a_minute_in_which_the_job_d
     assert part["2"] >= 0.6 and abs(part["4"]) <= 0.02
 
 
+def test_without_the_seconds_of_its_usual_time_minutes_are_compared(embedded_db: str) -> None:
+    planted(embedded_db, (130, 190, -3600, 125), every_s=10, count=24)
+    with connect(embedded_db, role="owner") as conn:
+        conn.execute(
+            "DELETE FROM router_1s WHERE ts BETWEEN to_timestamp(%s) AND to_timestamp(%s)",
+            [BEGIN_S + 120, BEGIN_S + 190],
+        )
+        found = asked(conn, 188, 240, usual=130)
+    assert found.resolution_s == 60
+
+
 def test_a_job_that_always_sent_as_much_does_not_slow_another(embedded_db: str) -> None:
     planted(embedded_db, (0, 0, -3600, 400), every_s=10, count=22)
     with connect(embedded_db, role="reader") as conn:

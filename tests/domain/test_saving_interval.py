@@ -57,3 +57,12 @@ def test_the_remaining_steps_are_those_of_the_median_run() -> None:
     assert left_s(40, slice(None)) == 200.0
     assert left_s(COUNT, slice(3, None)) == 0.0
     assert left_s(70, slice(3, None)) is None
+
+
+def test_steps_that_two_earlier_runs_show_are_unknown_and_not_saved_already() -> None:
+    usual = np.full((3, 31), 10.0)
+    usual[0, 11:] = math.nan
+    taken = np.full(10, 10.0)
+    taken[4:] = 16.0
+    found = of_steps(Steps(np.arange(10), taken, 0.0, usual))
+    assert found is not None and found.left_s is None and found.saved_s is None

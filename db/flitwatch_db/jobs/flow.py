@@ -37,6 +37,8 @@ Ints = NDArray[np.int64]
 LOOKED_BACK = {60: 180, 10: 30, 3600: 72}
 #: Moments of this width are summed from rows per second.
 BY_SECOND_S = 10
+#: Seconds of a slow stretch that are searched by this width for a job with a short usual time.
+LONGEST_BY_SECOND_S = 1800.0
 #: Moments up to this width are summed from ports if routers' sums are not stored by link class.
 LONGEST_BY_PORT_S = 60
 #: Maximum number of moments of the slow stretch whose waiting is divided, by their width. The waiting varies more in ten seconds than in a minute.
@@ -118,12 +120,17 @@ def _attribute_way(conn: Conn, way: CountedRoutes, job: Row, place: Row, own: Wa
     """Find the jobs for which a job waits on one path of its traffic."""
     unsure, begun_s = None, time.thread_time()
     known_loads: _MomentLoads = {}
-    for width, back in sorted(LOOKED_BACK.items(), key=lambda of: not _has_usual_moment(span, of[0])):
-        begin = math.floor(span.low_s / width) * width - back * width
-        until = min(span.end_s + LOOKED_AT_FIRST[0] * width, span.now_s)
+    widths = list(LOOKED_BACK)
+    short_usual = _has_usual_moment(span, BY_SECOND_S) and not _has_usual_moment(span, widths[0])
+    for width in [BY_SECOND_S, *widths] if short_usual else widths:
+        begin = math.floor(span.low_s / width) * width - LOOKED_BACK[width] * width
+        end_s = min(span.end_s, span.low_s + LONGEST_BY_SECOND_S) if short_usual else span.end_s
+        until = min(end_s + LOOKED_AT_FIRST[0] * width, span.now_s)
         at, waits = _read_waits(conn, way.columns, place["fabric_id"], own.of_routers, width, begin, until)
         for _ in range(MOST_QUIET):
             chosen = _choose_moments((at, waits), width, span.low_s, span.end_s, span.usual_s)
+            if short_usual and (chosen is None or not chosen.usual):
+                break
             unsure = unsure or chosen
             if chosen is None or not chosen.calm or time.thread_time() - begun_s > MOST_CPU_S:
                 break
@@ -132,6 +139,8 @@ def _attribute_way(conn: Conn, way: CountedRoutes, job: Row, place: Row, own: Wa
                 return flow
             # For a tree only the sums of its switches were searched, and its links show otherwise.
             at, waits = at[at != chosen.quiet_s], waits[at != chosen.quiet_s]
+        # Its seconds may have expired.
+        short_usual = False
     if unsure is None:
         return _make_unknown("its routers lack counters for a quiet minute or for the slowdown")
     return _divide_waits(conn, way, job, place["fabric_id"], own, unsure, span, known_loads)

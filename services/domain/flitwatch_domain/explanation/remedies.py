@@ -9,7 +9,7 @@ from flitwatch_domain.explanation.result import Kind, Remedy
 from flitwatch_domain.explanation.slowdown import Slowdown
 
 #: Reasons why the minutes saved are unknown.
-NO_STEPS_TO_COME = "no earlier run shows how many steps remain"
+NO_STEPS_TO_COME = "too few earlier runs show how many steps remain"
 OWNER = "it depends on the owner's reaction"
 NO_REPLAY = "only a replay can estimate it"
 

@@ -205,14 +205,15 @@ def _slow_within_s(taken_s: Floats, due_s: Floats, to_come_s: Floats, sigma: flo
 
 
 def _steps_to_come(steps: Steps, usual_s: Floats) -> NDArray[np.int64] | None:
-    """Return the remaining steps, up to the median last step of the earlier runs that came as far; None if these are too few."""
+    """Return the remaining steps, up to the median last step of the earlier runs that came as far; None if too few runs show these steps."""
     known = np.isfinite(steps.earlier_s)
+    known = known[known.any(axis=1)]
     last = known.shape[1] - 1 - np.argmax(known[:, ::-1], axis=1) if known.size else np.zeros(0, np.int64)
     last = last[last >= steps.step[-1]]
     if len(last) < LEAST_RUNS:
         return None
     to_come = np.arange(steps.step[-1] + 1, int(np.median(last)) + 1)
-    return to_come[np.isfinite(usual_s[to_come])]
+    return to_come if np.isfinite(usual_s[to_come]).all() else None
 
 
 def find_elevated_stretch(log_ratio: Floats, sigma: float) -> tuple[int, int, float] | None:
