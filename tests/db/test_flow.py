@@ -20,7 +20,7 @@ from flitwatch_db.counters import store as counters
 from flitwatch_db.diagnosis import measured, roots
 from flitwatch_db.fabrics import route_changes
 from flitwatch_db.fabrics import store as fabrics
-from flitwatch_db.jobs import flow
+from flitwatch_db.jobs import flow, moments
 from flitwatch_domain.counters import COUNT_BYTES
 from flitwatch_domain.explanation.flow import Flow
 from flitwatch_domain.fabric import CountedAt, Fabric, Technology
@@ -154,14 +154,14 @@ def test_a_minute_is_read_again_only_if_a_late_sample_was_added(
     with connect(embedded_db, role="owner") as conn:
         first, cards = asked(conn, 350, 600), read_cards(conn)
         with monkeypatch.context() as unread:
-            for module in (flow, measured):
+            for module in (moments, measured):
                 unread.setattr(module, "packed_rates", None)
             assert asked(conn, 350, 600) == first and (read_cards(conn) == cards).all()
         for table in ("endpoint_1m", "endpoint_1s"):
             conn.execute(f"UPDATE {table} SET samples = samples + 1, tx_bytes = 2 * tx_bytes WHERE endpoint < 40")
         conn.execute("UPDATE router_1m SET samples = samples + 1, green_stall_cycles = 2 * green_stall_cycles")
         late, late_cards = asked(conn, 350, 600), read_cards(conn)
-        for module, name in ((flow, "_moments"), (measured, "_cards")):
+        for module, name in ((moments, "_moments"), (measured, "_cards")):
             monkeypatch.setattr(module, name, Kept(4))
         assert late == asked(conn, 350, 600) != first
         assert (late_cards[0] == read_cards(conn)[0]).all() and (late_cards[0] != cards[0]).any()

@@ -8,7 +8,8 @@ Writes and reads of jobs:
 Explanation of a job:
 
 - `placed` reads the jobs on a fabric with the places of their nodes; `onset_counters` reads the counters of a job's routers around the onset of its slowness;
-- `counted_routes` returns a machine's routes and the counted places on them; `flow` reads all routers and network cards in a quiet minute and in those of the longest waits, to find the jobs it waits for;
+- `counted_routes` returns a machine's routes and the counted places on them, and `moments` reads all routers and network cards in some moments; `flow` chooses a quiet
+  minute and those of the longest waits, to find the jobs it waits for;
 - `explanation` reads all inputs of an explanation, and calls the domain's `flitwatch_domain.explanation`, which computes the answer; `whole` summarises those of an array's tasks;
 - `incident` combines the explanations of a machine's running jobs for the home page;
 
