@@ -72,7 +72,7 @@ def help_text(remedy: Remedy) -> str:
         if remedy["in_past"]:
             return f"{remedy['text']} It cost {saved}."
         if round(remedy["minutes_saved"] * 60) == 0:
-            return f"{remedy['text']} This saves nothing, because its last step is running."
+            return f"{remedy['text']} This saves nothing, because no further step is expected."
         return f"{remedy['text']} At the present speed, this saves up to {saved}, less if job {remedy['job_id']} ends sooner."
     return f"{remedy['text']} The time saved is unknown: {remedy['why_unknown']}."
 

@@ -20,7 +20,7 @@ SLICE_NS, SOURCES = 2000, ("noiseless", "OS noise", "network noise")
 #: The benchmark: bytes of the measured collective and of the perturbing messages, measured repetitions, and time for the perturbation to spread.
 COLLECTIVE_BYTES, PERTURBING_BYTES, REPETITIONS, WARM_UP_NS = 8, 10 << 20, 10, 100_000
 PACKET_BYTES, SEED = 2048, 1
-#: A fat tree of CHiC's size and bisection from 24-port switches, and the data rate of its SDR InfiniBand: 10 Gbit/s, of which 8b/10b coding leaves eight tenths.
+#: A fat tree of CHiC's size and bisection from 24-port switches, and the data rate of its 4x SDR InfiniBand: 10 Gbit/s, of which 8b/10b coding leaves eight tenths.
 FAT_TREE, SDR_BPS = "xgft:3;12,12,4;1,12,2;1,1,6", 8e9
 
 
