@@ -311,6 +311,25 @@ def test_who_stands_out_in_one_minute_alone_is_named_too() -> None:
     assert name_jobs(flow({1: 0.05, 2: 0.8}, moments=[(0.8, early), (1.5, late)]), OWN, [2], [1]) == [2]
 
 
+@pytest.mark.parametrize("several", [True, False])
+def test_who_slowed_a_job_before_another_joined_is_named_first(several: bool) -> None:
+    """A second cause makes flits wait so much longer that the first has 17 % over all, and no worst minute shows it."""
+
+    def named(early: dict[int, float], early_waiting: float = 0.5) -> list[int]:
+        moments = [(early_waiting, early)] * 3 + [(2.0, {1: 0.02, 2: 0.9})] * 4
+        whole = sum(waiting for waiting, _ in moments)
+        part = {job: sum(waiting * of.get(job, 0.0) for waiting, of in moments) / whole for job in (OWN, 1, 2, 3)}
+        joined = replace(flow(part, waiting=whole / 7, moments=moments), several=several)
+        return name_jobs(joined, OWN, [1, 3], [2])
+
+    assert named({1: 0.93, 3: 0.02}) == [1, 2]
+    # Before the second one joined nobody stood out, the job slowed itself, or flits waited no longer than usual; or the first is of next to no account.
+    assert named({1: 0.4, 3: 0.35}) == []
+    assert named({1: 0.2, 3: 0.15, 4: 0.2, 5: 0.2}) == []
+    assert named({OWN: 0.6, 1: 0.3}) == [] and named({1: 0.93}, early_waiting=0.015) == []
+    assert named({1: 0.93}, early_waiting=0.2) == []
+
+
 @pytest.mark.parametrize(("waiting", "quiet"), [(0.0, 0.0), (0.019, 0.0), (0.3, 0.7)])
 def test_where_the_links_stall_no_more_than_usual_nobody_is_named(waiting: float, quiet: float) -> None:
     result = flow({1: 0.95, OWN: 0.9}, waiting=waiting, quiet=quiet)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from flitwatch_domain.explanation.flow import LEAST_PART, LEAST_WAITING
+from flitwatch_domain.explanation.flow import LEAST_HIDDEN, LEAST_PART, LEAST_WAITING
 from flitwatch_domain.explanation.result import CarryingLink, Remedy, SlowJob
 from flitwatch_domain.explanation.words import format_clock, format_count, format_jobs, format_percent
 
@@ -308,9 +308,9 @@ def parts_of(named: Sequence[Mapping[int, float | None]], weights: Sequence[floa
 
 
 def causes_of(parts: Mapping[int, float | None], victims: Collection[int]) -> list[int]:
-    """Return the jobs with these parts (largest first) that are causes: at least `LEAST_PART`, and not slowed themselves; always one or more."""
+    """Return the jobs with these parts (largest first) that are causes: at least `LEAST_HIDDEN`, and not slowed themselves; always one or more."""
     others = [pk for pk in parts if pk not in victims] or list(parts)
-    return [pk for pk in others if pk == others[0] or parts[pk] is None or (parts[pk] or 0.0) >= LEAST_PART]
+    return [pk for pk in others if pk == others[0] or parts[pk] is None or (parts[pk] or 0.0) >= LEAST_HIDDEN]
 
 
 def epoch_to_datetime(at_s: float) -> datetime:

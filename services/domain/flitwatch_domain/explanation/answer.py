@@ -243,7 +243,7 @@ def _by_flow(flow: Flow, candidates: Sequence[Candidate]) -> str:
     if not likely:
         return "links on its path stall, but no job that ran before the slowdown sends more over them"
     largest = f"the largest share is {words.format_percent(likely[0].score)}, of job {likely[0].job.job_id}"
-    return f"links on its path stall, but {largest if likely[0].score >= flow_rule.LEAST_NAMED else f'no job stands out: {largest}'}"
+    return f"links on its path stall, but {largest if likely[0].score >= flow_rule.LEAST_NAMED else f'no job that ran before the slowdown stands out: {largest}'}"
 
 
 def _list_doubts(scene: OnsetContext, candidates: Sequence[Candidate]) -> list[str]:

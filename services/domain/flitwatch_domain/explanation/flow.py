@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import mean, median
 
 from flitwatch_domain.link_shares import RoutesKnownBy
@@ -16,6 +16,8 @@ LEAST_PART, LEAST_LEAD = 0.2, 2.0
 LEAST_NAMED, LEAST_TOGETHER = 0.5, 0.6
 #: Minimum part of several named jobs together if waits are counted at the sending port.
 LEAST_NEARLY_ALL = 0.8
+#: Minimum part, of the whole waiting, of a job that is named because later ones hide it, and of an incident's cause.
+LEAST_HIDDEN = 0.1
 #: Each of several named jobs has at least this share of the largest part.
 LEAST_OF_FIRST = 0.4
 #: A minute is evidence on its own if the job's waiting in it is at least this share of the longest.
@@ -102,6 +104,36 @@ def name_jobs(
     The first is a job that ran `before` the job (`own`) was slow. Jobs that started `after` it can be named only in addition, and do not put
     the first one in doubt. `started` are those that started when the job became slow.
     """
+    return _name_together(flow, own, before, after, started) or _name_in_turn(flow, own, before, after, started)
+
+
+def _name_in_turn(
+    flow: Flow, own: int, before: Sequence[int], after: Sequence[int], started: Collection[int]
+) -> list[int]:
+    """Return the job that stands out before later ones joined, and those: where later ones make flits wait much longer, they hide it."""
+    joined = [job for job in _stand_out(flow.part, own) if job in after and (flow.several or _added_waiting(flow, job))]
+    earlier = [
+        (waiting, part) for waiting, part in flow.moments if all(part.get(job, 0.0) < LEAST_PART for job in joined)
+    ]
+    if not joined or not earlier:
+        return []
+    first = _name_together(_restrict_flow(flow, earlier, own), own, before, [], started)
+    enough = first and all(flow.part.get(job, 0.0) >= LEAST_HIDDEN for job in first)
+    return [*first, *joined][:MOST_NAMED] if enough else []
+
+
+def _restrict_flow(flow: Flow, moments: Sequence[tuple[float, Mapping[int, float]]], own: int) -> Flow:
+    """Return the waiting of some of the moments alone."""
+    whole = sum(waiting for waiting, _ in moments)
+    jobs = {job for _, part in moments for job in part}
+    part = {job: sum(waiting * part.get(job, 0.0) for waiting, part in moments) / whole for job in jobs if whole > 0}
+    return replace(flow, waiting=whole / len(moments), part=part, own=part.get(own, 0.0), moments=moments)
+
+
+def _name_together(
+    flow: Flow, own: int, before: Sequence[int], after: Sequence[int], started: Collection[int]
+) -> list[int]:
+    """Return the jobs that stand out, as in `name_jobs`."""
     if not flow.carried:
         return []
     suspects = set(_stand_out(flow.part, own))
