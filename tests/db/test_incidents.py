@@ -125,6 +125,10 @@ def test_what_the_culprit_cost_stands_on_its_page_and_on_home(embedded_db: str) 
         slowed = culprit["slowed"]
         assert slowed is not None and slowed["jobs"] == 1 and slowed["incidents"] == [found["incident_id"]]
         assert slowed["lost_s"] == pytest.approx(found["lost_s"])
+        # It has nearly all of the waiting in each minute, so all of the loss, or at least its part.
+        lost, (one,) = found["victims"][0], found["causes"]
+        assert slowed["lost_high_s"] == pytest.approx(lost["lost_high_s"])
+        assert 0.8 * one["part"] * lost["lost_low_s"] < slowed["lost_low_s"] < lost["lost_low_s"]
         assert culprit["chain"][0]["part"] == "slowed" and "Slowed 1 job by 1 min " in culprit["chain"][0]["text"]
         assert (victim["incident_id"], victim["slowed"]) == (found["incident_id"], None)
         assert (other["incident_id"], other["slowed"]) == (None, None)
@@ -196,6 +200,7 @@ def test_a_day_without_slow_jobs_has_none_and_so_has_slowness_that_no_network_ca
         for second in (480, 1000, 1200, DAY_S):
             at(conn, second)
         assert shown.list_heads(conn, shown.IncidentFilter(), 10) == []
+        assert [explain_by_id(conn, job, now_s=BEGIN_S + DAY_S)["slowed"] for job in "1234"] == [None] * 4
 
 
 def test_what_the_whole_run_does_not_confirm_is_withdrawn(embedded_db: str) -> None:
