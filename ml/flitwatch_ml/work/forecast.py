@@ -261,6 +261,9 @@ def _choice_reason(row: Backtest) -> str:
     if math.isnan(mean):
         return f"{text}: none"
     if row.serves != "attention":
+        # The choice weighs windows equally, and the gain weighs runs equally.
+        if mean > 0:
+            return f"{text}; as a mean of runs, attention's error is {mean:.1%} smaller (90 %: {low:.1%} to {high:.1%})"
         return f"{text}; attention's error is {-mean:.1%} larger (90 %: {-high:.1%} to {-low:.1%})"
     if low <= 0:
         return f"{text}; its gain of {mean:.1%} is within chance (90 %: {low:.1%} to {high:.1%})"
