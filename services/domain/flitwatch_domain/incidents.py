@@ -176,7 +176,7 @@ def find_share(named: Sequence[Mapping[str, Any]], job_pk: int) -> Factor:
     if None in parts.values():
         return Factor(1 / len(parts), 0.0, 1.0)
     own, total = parts[job_pk], sum(parts.values())
-    within = {job["job_pk"]: job.get("part_within") for job in named}
+    within: dict[int, Any] = {job["job_pk"]: job.get("part_within") for job in named}
     if None in within.values():
         return Factor(own / total, 0.0, 1.0)
     own_within, others = within.pop(job_pk), total - own
