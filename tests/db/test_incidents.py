@@ -11,7 +11,9 @@ from support.planted_machine import BEGIN_S, planted, run_of
 from flitwatch_alerting.evaluate import evaluate_rule
 from flitwatch_db import connect
 from flitwatch_db.alerts import signals
+from flitwatch_db.core.connection import fetch_rows
 from flitwatch_db.core.events import emit_event
+from flitwatch_db.estimates import advice
 from flitwatch_db.incidents import shown, store
 from flitwatch_db.incidents.update import update_incidents
 from flitwatch_db.jobs.explanation import explain_by_id
@@ -59,6 +61,11 @@ def test_it_opens_while_the_job_is_slow_and_lasts_as_long_as_its_cause(embedded_
         assert [cause["job_id"] for cause in found["causes"]] == ["2"]
         assert found["causes"][0]["part"] is not None and found["causes"][0]["part"] > 0.6
         assert [one["job_id"] for one in found["victims"]] == ["1"] and found["slow_now"] == 1
+        # Advice expects it to end later.
+        running = {(row["job_pk"], row["factor"], row["lost_s"]) for row in fetch_rows(conn, advice.RUNNING.encode())}
+        slow, *rest = sorted(running, key=lambda row: -row[1])
+        assert slow[1] == pytest.approx(1.6, abs=0.05) and slow[2] == found["lost_s"]
+        assert len(rest) == 3 and {row[1:] for row in rest} == {(1, 0)}
         assert abs(since(found["began"]) - CULPRIT_S) <= 60
         assert found["title"].startswith("Job 2 has been slowing job 1 since ")
         with connect(embedded_db, role="owner") as owner:
