@@ -276,10 +276,10 @@ def _list_surprises(
     """Yield results that differ from expectations."""
     short, long = (min(rows[m, k, sets].mape.values()) for m in (short_m, long_m))
     if long > short:
-        yield f"more past does not help: {long:.1f} % with m = {long_m}, {short:.1f} % with m = {short_m}"
+        yield f"the least error is not lower with more past: {long:.1f} % with m = {long_m}, {short:.1f} % with m = {short_m}"
     alone, together = (min(rows[long_m, k, features].mape.values()) for features in ((), sets))
     if sets and together >= alone:
-        yield f"features beyond app do not help: {together:.1f} % against {alone:.1f} %"
+        yield f"the least error is not lower with features beyond app: {together:.1f} %, {alone:.1f} % without"
 
 
 def series_data(
