@@ -216,6 +216,8 @@ def test_what_is_left_of_a_job_is_reported_by_those_of_its_like() -> None:
     past = PastTimes(["ann"] * 30 + ["bob"] * 30, ["milc"] * 60, np.full(60, 64.0), np.repeat([1000.0, 3000.0], 30))
     assert past.left_s("ann", "milc", 64, 400.0) == pytest.approx(600.0)
     assert past.left_s("ann", "milc", 64, 2000.0) == pytest.approx(1000.0), "hers are over: all of that name"
+    # Slow by 2 now, it has lost 200 s: it is as far as after 400 s, and the rest takes twice as long.
+    assert past.left_s("ann", "milc", 64, 600.0, factor=2.0, lost_s=200.0) == pytest.approx(1200.0)
     assert past.left_s("cyd", "", 64, 400.0) is None and past.left_s("ann", "milc", 8, 400.0) is None
     assert compute_stay_share([Resident("ann", 10, 50.0), Resident("bob", 30, 1e9)], 100.0) == pytest.approx(0.875)
     assert compute_stay_share([Resident("ann", 10, 50.0), Resident("bob", 30, None)], 100.0) is None
@@ -224,7 +226,17 @@ def test_what_is_left_of_a_job_is_reported_by_those_of_its_like() -> None:
 
 def test_simulated_and_real_jobs_are_not_alike() -> None:
     past = [{"user": "ann", "name": "m", "nodes": 8, "simulated": True, "time_s": 100.0}] * 30
-    row = {"user": "ann", "name": "m", "nodes": 8, "here": 8, "elapsed_s": 10.0, "fabric_id": 1, "group_id": 2}
+    row = {
+        "user": "ann",
+        "name": "m",
+        "nodes": 8,
+        "here": 8,
+        "elapsed_s": 10.0,
+        "fabric_id": 1,
+        "group_id": 2,
+        "factor": 1.0,
+        "lost_s": 0.0,
+    }
     assert group_residents([{**row, "simulated": True}], past)[1, 2][0].left_s == pytest.approx(90.0)
     assert group_residents([{**row, "simulated": False}], past)[1, 2][0].left_s is None
 

@@ -191,7 +191,7 @@ def test_blame_of_an_application_is_rests(estimated, capfd) -> None:  # noqa: F8
         (why,) = [line for line in lines if line.startswith(f"{one['name']}, {one['verdict']}: ")]
         assert why.endswith("; ".join(one["reasons"]))
     assert lines[-1] == rest["caveat"]
-    assert "extra time of an exposed run (95 %)" in text and "lost (95 %)" in text
+    assert "extra time of an exposed run (95 %)" in text and "in all exposed runs (95 %)" in text
     assert {one["verdict"] for one in rest["entries"]} == {"named", "cannot tell"}
 
 

@@ -11,7 +11,9 @@ from support.planted_machine import BEGIN_S, planted, run_of
 from flitwatch_alerting.evaluate import evaluate_rule
 from flitwatch_db import connect
 from flitwatch_db.alerts import signals
+from flitwatch_db.core.connection import fetch_rows
 from flitwatch_db.core.events import emit_event
+from flitwatch_db.estimates import advice
 from flitwatch_db.incidents import shown, store
 from flitwatch_db.incidents.update import update_incidents
 from flitwatch_db.jobs.explanation import explain_by_id
@@ -59,6 +61,11 @@ def test_it_opens_while_the_job_is_slow_and_lasts_as_long_as_its_cause(embedded_
         assert [cause["job_id"] for cause in found["causes"]] == ["2"]
         assert found["causes"][0]["part"] is not None and found["causes"][0]["part"] > 0.6
         assert [one["job_id"] for one in found["victims"]] == ["1"] and found["slow_now"] == 1
+        # Advice expects it to end later.
+        running = {(row["job_pk"], row["factor"], row["lost_s"]) for row in fetch_rows(conn, advice.RUNNING.encode())}
+        slow, *rest = sorted(running, key=lambda row: -row[1])
+        assert slow[1] == pytest.approx(1.6, abs=0.05) and slow[2] == found["lost_s"]
+        assert len(rest) == 3 and {row[1:] for row in rest} == {(1, 0)}
         assert abs(since(found["began"]) - CULPRIT_S) <= 60
         assert found["title"].startswith("Job 2 has been slowing job 1 since ")
         with connect(embedded_db, role="owner") as owner:
@@ -125,6 +132,10 @@ def test_what_the_culprit_cost_stands_on_its_page_and_on_home(embedded_db: str) 
         slowed = culprit["slowed"]
         assert slowed is not None and slowed["jobs"] == 1 and slowed["incidents"] == [found["incident_id"]]
         assert slowed["lost_s"] == pytest.approx(found["lost_s"])
+        # It has nearly all of the waiting in each minute, so all of the loss, or at least its part.
+        lost, (one,) = found["victims"][0], found["causes"]
+        assert slowed["lost_high_s"] == pytest.approx(lost["lost_high_s"])
+        assert 0.8 * one["part"] * lost["lost_low_s"] < slowed["lost_low_s"] < lost["lost_low_s"]
         assert culprit["chain"][0]["part"] == "slowed" and "Slowed 1 job by 1 min " in culprit["chain"][0]["text"]
         assert (victim["incident_id"], victim["slowed"]) == (found["incident_id"], None)
         assert (other["incident_id"], other["slowed"]) == (None, None)
@@ -196,6 +207,7 @@ def test_a_day_without_slow_jobs_has_none_and_so_has_slowness_that_no_network_ca
         for second in (480, 1000, 1200, DAY_S):
             at(conn, second)
         assert shown.list_heads(conn, shown.IncidentFilter(), 10) == []
+        assert [explain_by_id(conn, job, now_s=BEGIN_S + DAY_S)["slowed"] for job in "1234"] == [None] * 4
 
 
 def test_what_the_whole_run_does_not_confirm_is_withdrawn(embedded_db: str) -> None:

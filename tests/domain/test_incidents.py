@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flitwatch_domain.explanation import slowdown
+from flitwatch_domain.explanation.flow import Flow
 from flitwatch_domain.incidents import (
+    Factor,
     LostTime,
     Minute,
     Pause,
@@ -18,10 +21,12 @@ from flitwatch_domain.incidents import (
     find_busy_interval,
     find_longest_calm,
     find_pause,
+    find_share,
     make_detail,
     make_title,
     node_hours,
     parts_of,
+    sum_losses,
 )
 
 #: The slow stretch: from minute 10 to minute 20.
@@ -199,3 +204,52 @@ def test_the_interval_of_what_is_lost_holds_the_truth_in_nine_of_ten_runs(runs: 
         found += 1
         held += low <= taken[20:50].sum() - usual[0, 20:50].sum() <= high
     assert found >= 280 and held / found >= 0.9, (held, found)
+
+
+def named(parts: dict[int, float | None], within: float | None) -> list[dict[str, Any]]:
+    return [{"job_pk": job, "part": part, "part_within": within} for job, part in parts.items()]
+
+
+def test_a_share_may_be_what_its_traffic_shows_up_to_all_that_no_other_named_job_has() -> None:
+    alone, two = find_share(named({1: 0.6}, 0.1), 1), find_share(named({1: 0.5, 2: 0.25}, 0.1), 1)
+    assert alone == Factor(1, 0.6, 1, 0.1, 0) and two == Factor(2 / 3, 0.5, 0.75, 0.1, 0.1)
+    assert find_share(named({1: 0.5, 2: 0.25}, 0.9), 1) == Factor(2 / 3, 0.5, 0.75, 0.5, 0.25), "no part is below 0"
+    # Named only from times and places, by one minute, or by an older version.
+    for unknown in (named({1: None, 2: None}, None), named({1: 0.4, 2: 0.4}, None), [{"job_pk": job, "part": 0.4} for job in (1, 2)]):  # fmt: skip
+        assert find_share(unknown, 1) == Factor(0.5, 0, 1)
+
+
+def cost(rng: np.random.Generator, share: float, rest: float, moments: int, victims: int) -> tuple[float, float, float]:
+    """What a planted job cost, as told, in units of the truth: each victim lost 100 s with an error of 10 s, of which it caused `share` and unnamed jobs `rest`."""
+    errors, waits = 0.1 * rng.normal(size=moments), rng.uniform(0.5, 1.5, moments)
+    told = []
+    for _ in range(victims):
+        each = [{1: share + error, 2: 1 - share - rest - error} for error in errors]
+        mean = {job: float(waits @ [part[job] for part in each] / waits.sum()) for job in (1, 2)}
+        flow = Flow(1.0, 0.0, 1.0, mean, 0.0, 0.0, [], 60, list(zip(waits.tolist(), each, strict=True)))
+        cause = [{"job_pk": job, "part": part, "part_within": flow.part_within(job)} for job, part in mean.items()]
+        lost = 100 + 10 * float(rng.normal())
+        told.append((LostTime(lost, lost - 19.6, lost + 19.6, 1), find_share(cause, 1)))
+    total, low, high = sum_losses(told)
+    return total / (100 * victims), low / (100 * victims), high / (100 * victims)
+
+
+def test_the_interval_of_what_a_job_cost_holds_the_truth_in_few_draws_too() -> None:
+    rng = np.random.default_rng(1)
+    costs = [cost(rng, 0.5, 0.0, 3, 2) for _ in range(150)]
+    assert 0.9 <= np.mean([low <= 0.5 <= high for _, low, high in costs]) <= 0.99
+    # The errors of lost times alone are too small by far.
+    assert np.mean([abs(total - 0.5) <= 0.5 * 0.196 / math.sqrt(2) for total, _, _ in costs]) < 0.85
+
+
+@pytest.mark.system("numeric")
+@pytest.mark.parametrize("moments", [3, 9])
+@pytest.mark.parametrize("victims", [1, 3])
+def test_the_interval_of_what_a_job_cost_holds_the_truth(moments: int, victims: int) -> None:
+    rng = np.random.default_rng([moments, victims])
+    for rest in (0.0, 0.2):
+        intervals = np.array([cost(rng, 0.5, rest, moments, victims)[1:] for _ in range(1000)])
+        # With unnamed jobs, their part may be its own: none of it, or all.
+        for true in (0.5, 0.5 + rest):
+            held = ((intervals[:, 0] <= true) & (true <= intervals[:, 1])).mean()
+            assert 0.92 <= held <= (1.0 if rest else 0.98), (rest, true, held)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, norm
 
 from flitwatch_domain.blame import NAMED
 from flitwatch_ml.blame import CalendarBlame, calibration
+from flitwatch_ml.blame.effects import given_naming
 
 DAY_S, EPOCH_S = 86_400.0, 1_767_571_200.0
 USERS, NOISE = 40, 0.2
@@ -49,6 +50,44 @@ def test_intervals_hold_the_effects_of_strong_users_of_every_shape(shape: str) -
     # From 92 to 98 % are wanted: no fewer and no more than these would give in all but one of a hundred such tests.
     count = int(np.sum(held))
     assert binom.cdf(count, len(held), 0.92) > 0.01 and binom.sf(count - 1, len(held), 0.98) > 0.01
+
+
+@pytest.mark.system("numeric")
+def test_intervals_hold_the_effects_of_all_who_are_named_weak_and_false_ones_too() -> None:
+    held, effects = [], [0.1, 0.1, 0.15, 0.2, 0.3, 0.4]
+    for seed in range(3100, 3125):
+        for shape in SHAPES:
+            amounts, times, start, _, extra = planted(seed, effects, shape)
+            fitted = CalendarBlame().fit(amounts, times, start)
+            true = np.append(extra, np.zeros(USERS - len(extra)))
+            low, high = fitted.effect_interval_s_.T
+            at = np.array(fitted.verdict_) == NAMED
+            held += ((low <= true) & (true <= high))[at].tolist()
+    assert len(held) > 250 and binom.cdf(sum(held), len(held), 0.92) > 0.01
+    assert binom.sf(sum(held) - 1, len(held), 0.98) > 0.01
+
+
+LIMIT = 0.0025
+
+
+@pytest.mark.parametrize("mean", [0.0, 2.0, 5.0])
+def test_the_interval_given_a_name_holds_the_effect_however_weak(mean: float) -> None:
+    """Scores beyond the limit, of a user who has a mean score of 0 (no effect), 2 or 5; an effect is twice its score. The estimate stays inside."""
+    chances = (np.arange(60) + 0.5) / 60 * norm.sf(norm.isf(LIMIT) - mean)
+    scores = mean + norm.isf(chances)
+    intervals = [given_naming(2 * z, np.array([2 * z - 3.92, 2 * z + 3.92]), norm.sf(z), LIMIT) for z in scores]
+    held = [low <= 2 * mean <= high for low, high in intervals]
+    assert 0.93 <= np.mean(held) <= 0.985
+    plain = np.mean(np.abs(scores - mean) <= 1.96)
+    assert plain == 0 if mean == 0 else plain > 0.8
+
+
+def test_far_from_the_limit_nothing_changes_and_at_it_the_interval_reaches_far_down() -> None:
+    usual = np.array([10.0, 30.0])
+    assert given_naming(20.0, usual, 1e-40, LIMIT) == pytest.approx(usual, abs=1e-3)
+    assert given_naming(20.0, usual, 0.0, LIMIT) == pytest.approx(usual, abs=1e-3)
+    lows, highs = np.transpose([given_naming(20.0, usual, p, LIMIT) for p in (1e-6, 1e-4, 1e-3, LIMIT)])
+    assert (np.diff(lows) < 0).all() and lows[-1] < -100 and (highs >= 20).all() and (highs <= 30.01).all()
 
 
 @pytest.mark.system("numeric")

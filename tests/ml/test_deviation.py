@@ -334,6 +334,8 @@ def test_what_is_said_of_a_group_follows_from_its_verdict() -> None:
     )
     doubt = in_words(group | {"low": -0.2, "verdict": "cannot tell"})
     assert "within chance" in doubt and "−20 to 68 %" in doubt
+    worse = in_words(group | {"explained": -0.05, "low": -0.12, "high": 0.03, "verdict": "cannot tell"})
+    assert "prediction error increased by 5 % (95 %: −3 to 12 %)" in worse
     assert answer_in_words([group | {"verdict": "not used"}]) == [
         "cannot tell what predicts the deviation: no group reduces the error beyond chance in most folds"
     ]

@@ -538,6 +538,7 @@ def test_features_change_only_where_the_gain_is_beyond_chance() -> None:
         ("attention", (0.02, -0.01, 0.05), "its gain of 2.0% is within chance (90 %: -1.0% to 5.0%)"),
         ("attention", (0.04, 0.01, 0.07), "4.0% below the next (90 %: 1.0% to 7.0%)"),
         ("ridge", (-0.03, -0.06, 0.01), "attention's error is 3.0% larger (90 %: -1.0% to 6.0%)"),
+        ("ridge", (0.005, -0.01, 0.02), "attention's error is 0.5% smaller (90 %: -1.0% to 2.0%)"),
     ],
 )
 def test_the_reason_of_a_choice_gives_the_level_of_its_interval(

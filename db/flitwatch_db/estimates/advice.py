@@ -39,12 +39,16 @@ _DRIVERS = """
     SELECT t.exe AS application, t.nodes, e.estimate_id, e.result -> 'rates' -> 'groups' AS groups
     FROM estimate_state t JOIN estimate e USING (estimate_id) WHERE t.kind = 'deviation'
 """
-_RUNNING = """
+RUNNING = """
     SELECT j.job_pk, coalesce(j.user_name, '') AS "user", coalesce(j.name, '') AS name, j.nodes, j.simulated, d.fabric_id, q.group_id, count(DISTINCT
     d.node) AS here,
-           extract(epoch FROM now() - j.start_ts)::float8 AS elapsed_s
-    FROM job j JOIN job_node d USING (job_pk) JOIN router q USING (fabric_id, router)
-    WHERE j.state = 'RUNNING' AND j.end_ts IS NULL AND j.start_ts IS NOT NULL AND q.group_id IS NOT NULL GROUP BY j.job_pk, d.fabric_id, q.group_id
+           extract(epoch FROM now() - j.start_ts)::float8 AS elapsed_s, coalesce(v.factor, 1) AS factor, coalesce(v.lost_s, 0) AS lost_s
+    FROM job j JOIN job_node d USING (job_pk) JOIN router q USING (fabric_id, router) LEFT JOIN LATERAL (
+        SELECT (finding #>> '{slowdown,factor}')::float8 AS factor, lost_s FROM incident_victim
+        WHERE job_pk = j.job_pk AND until_at IS NULL ORDER BY since_at DESC LIMIT 1
+    ) v ON true
+    WHERE j.state = 'RUNNING' AND j.end_ts IS NULL AND j.start_ts IS NOT NULL AND q.group_id IS NOT NULL
+    GROUP BY j.job_pk, d.fabric_id, q.group_id, v.factor, v.lost_s
 """
 _PAST_TIMES = """
     SELECT coalesce(user_name, '') AS "user", coalesce(name, '') AS name, nodes, simulated, extract(epoch FROM end_ts - start_ts)::float8 AS time_s
@@ -141,7 +145,7 @@ def load_basis(conn: psycopg.Connection[Any]) -> Basis:
         row["driven"] = None if driver is None else congestion_then(hours[driver.kind], row)
         basis.runs.setdefault(row["application"], []).append(row)
     basis.residents.update(
-        group_residents(_fetch_rows(conn, _RUNNING), _fetch_rows(conn, _PAST_TIMES, days=HISTORY_DAYS, most=MOST_RUNS))
+        group_residents(_fetch_rows(conn, RUNNING), _fetch_rows(conn, _PAST_TIMES, days=HISTORY_DAYS, most=MOST_RUNS))
     )
     for row in _fetch_rows(conn, _INTENSITY, days=HISTORY_DAYS, text=SENT_SHARE):
         if row["share"] is not None:
@@ -191,7 +195,8 @@ def group_residents(running: list[Row], past: list[Row]) -> dict[Place, list[Res
         )
     residents_by_place: dict[Place, list[Resident]] = {}
     for row in running:
-        features = (row["user"], row["name"], row["nodes"] or row["here"], max(row["elapsed_s"], 0.0))
+        elapsed_s = max(row["elapsed_s"], 0.0)
+        features = (row["user"], row["name"], row["nodes"] or row["here"], elapsed_s, row["factor"], row["lost_s"])
         resident = Resident(row["user"], row["here"], times[row["simulated"]].left_s(*features))
         residents_by_place.setdefault((row["fabric_id"], row["group_id"]), []).append(resident)
     return residents_by_place

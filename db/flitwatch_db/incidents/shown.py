@@ -255,26 +255,23 @@ def slowed_by(conn: Conn, job_pk: int, at_s: float) -> SlowedTotal | None:
     rows = fetch_rows(
         conn,
         SQL("""
-            SELECT p.incident_id, p.job_pk, v.lost_s, v.lost_low_s, v.lost_high_s, v.since_at, v.until_at, j.end_ts AS "end",
-                   CASE WHEN p.part IS NULL THEN 1.0 / count(*) OVER named ELSE p.part / nullif(sum(p.part) OVER named, 0) END AS share, p.cause_pk
+            SELECT p.incident_id, p.job_pk, v.lost_s, v.lost_low_s, v.lost_high_s, v.since_at, v.until_at, j.end_ts AS "end", v.finding -> 'named' AS named
             FROM incident_part p JOIN incident_victim v USING (incident_id, job_pk) JOIN job j USING (job_pk)
-            WHERE (p.incident_id, p.job_pk) IN (SELECT incident_id, job_pk FROM incident_part WHERE cause_pk = %(job)s) AND v.since_at <= to_timestamp(%(at)s)
-            WINDOW named AS (PARTITION BY p.incident_id, p.job_pk)
+            WHERE p.cause_pk = %(job)s AND v.since_at <= to_timestamp(%(at)s)
         """),
         {"job": job_pk, "at": at_s},
     )
-    own = [row for row in rows if row["cause_pk"] == job_pk]
-    if not own:
+    if not rows:
         return None
     total, low, high = domain.sum_losses(
-        [(_lost_time({**row, **_lost_until(row, at_s)}), row["share"] or 0.0) for row in own]
+        [(_lost_time({**row, **_lost_until(row, at_s)}), domain.find_share(row["named"], job_pk)) for row in rows]
     )
     return {
-        "jobs": len({row["job_pk"] for row in own}),
+        "jobs": len({row["job_pk"] for row in rows}),
         "lost_s": total,
         "lost_low_s": low,
         "lost_high_s": high,
-        "incidents": sorted({row["incident_id"] for row in own}, reverse=True),
+        "incidents": sorted({row["incident_id"] for row in rows}, reverse=True),
     }
 
 

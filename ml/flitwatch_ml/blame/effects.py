@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.stats import norm
 from scipy.stats import t as student
 
 from flitwatch_ml.blame.selection import EXPLAINED, Problem, sum_clusters
@@ -16,6 +18,8 @@ LEVEL = 0.95
 LEAST_ABSENT = 5
 #: Upper limit of a slowdown: a factor of a hundred is not plausible.
 MOST_LOG = float(np.log(100))
+#: Limits of a score's distance to the least one named, for the search: p-values below are as certain, and scores closer as uncertain.
+LEAST_P, LEAST_BEYOND, MOST_NATS = 1e-300, 1e-3, 50.0
 
 
 def estimate_effects(
@@ -53,6 +57,29 @@ def estimate_effects(
     reach = student.ppf(0.5 + LEVEL / 2, np.clip(freedom, 1, max(days - 1, 1)))
     reach = reach * np.sqrt(np.maximum(independent, by_day)) * spread
     return effect, np.column_stack([effect - reach, effect + reach])
+
+
+def given_naming(effect: float, interval: Floats, p: float, limit: float) -> Floats:
+    """Return the interval of an effect whose user is named because its p-value is at most `limit`; (2,), with the effect in it.
+
+    Chance names more users whose effect it enlarged. The score has a normal distribution that is truncated at the limit, and the interval contains the
+    means for which a higher score among those named has a chance of 2.5 to 97.5 % (Zhong and Prentice 2008; Lee and others 2016). Far from the limit,
+    nothing changes.
+    """
+    score, least = (float(norm.isf(max(value, LEAST_P))) for value in (p, limit))
+    score = max(score, least + LEAST_BEYOND)
+    error = (interval[1] - effect) / norm.isf((1 - LEVEL) / 2)
+
+    def shift(chance: float) -> float:
+        """Return the mean at which scores beyond this one have the chance, less the score."""
+        lowest = least - MOST_NATS / (score - least)
+        return float(
+            brentq(lambda mean: norm.logsf(score - mean) - norm.logsf(least - mean) - np.log(chance), lowest, score + 5)
+            - score
+        )
+
+    low, high = (error * shift(chance) for chance in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+    return np.array([effect + low, effect + max(high, 0.0)])
 
 
 def _separate_presence(

@@ -21,7 +21,7 @@ from flitwatch_ml.blame.calendar import (
     winsorise_values,
 )
 from flitwatch_ml.blame.checks import BadRuns, BlameEstimator, TooFewRuns, check_runs
-from flitwatch_ml.blame.effects import estimate_effects
+from flitwatch_ml.blame.effects import estimate_effects, given_naming
 from flitwatch_ml.blame.exposure import ExposureBlame
 from flitwatch_ml.blame.observations import Observations, merge_observations
 from flitwatch_ml.blame.selection import (
@@ -77,7 +77,8 @@ class CalendarBlame(BlameEstimator):
     score_ : float64        conditional t-value; high: exposed runs are slow
     p_value_, q_value_      one-sided; the larger of two p-values: given all selected users, and given only those with a rate of at most 0.05
         themselves (`selection.confirm_users`), so that users selected by chance do not increase certainty; NaN for untestable users
-    effect_s_ : float64, effect_interval_s_ : float64 (users, 2)   seconds that an exposed run takes longer on average, 95 %
+    effect_s_ : float64, effect_interval_s_ : float64 (users, 2)   seconds that an exposed run takes longer on average, 95 %, of a
+        user with a rate of at most 0.05 given that it has one (`effects.given_naming`)
     verdict_ : list of str  named | cannot tell | no evidence
     reasons_ : list of list of str
     sign_, exposed_runs_, testable_, selected_, ranking_   as in ExposureBlame
@@ -313,6 +314,9 @@ class CalendarBlame(BlameEstimator):
                 reasons = [self._untestable_reason(user)]
             elif q <= FOUND_Q and self.score_[user] > 0:
                 reasons = [*self._list_doubts(user)]
+                self.effect_interval_s_[user] = given_naming(
+                    self.effect_s_[user], self.effect_interval_s_[user], self.p_value_[user], self._naming_limit()
+                )
                 self.verdict_[user] = CANNOT_TELL if reasons else NAMED
             elif plain.q_value_[user] <= FOUND_Q:
                 reasons = [
@@ -364,8 +368,7 @@ class CalendarBlame(BlameEstimator):
 
     def _check_rhythm(self, problem: Problem, user: int) -> Iterator[str]:
         tests = int(self.testable_.sum())
-        # Benjamini-Hochberg threshold for the number of users found.
-        of_all = FOUND_Q * int((self.q_value_ <= FOUND_Q).sum()) / tests
+        of_all = self._naming_limit()
         apart = float(self._share_left[user])
         finding = rhythm.find_rhythm(problem, user, self._start, controls.DOUBT, of_all, apart)
         if finding is None:
@@ -380,6 +383,10 @@ class CalendarBlame(BlameEstimator):
             if finding.limit == controls.DOUBT
             else f"{reason}; among {tests} users, {finding.limit:.2%} is needed"
         )
+
+    def _naming_limit(self) -> float:
+        """Return the p-value up to which users are found (Benjamini and Hochberg)."""
+        return float(FOUND_Q * (self.q_value_ <= FOUND_Q).sum() / self.testable_.sum())
 
     def _period_date(self, period: int) -> str:
         unit = WEEK_S if self._unit == "week" else DAY_S

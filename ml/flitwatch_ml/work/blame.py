@@ -20,9 +20,13 @@ from flitwatch_ml.work.sets import none_if_nan, result_of
 
 #: Texts for a definition's rule.
 PARTS = {"throughout": "the entire run", "any": "any part of the run"}
+INTERVALS = (
+    "Effects with q of at most 0.05 tend to be too large, because chance helps to find them; their 95 % intervals allow for this. Each other interval is for "
+    "one name alone: among many, some exclude zero by chance."
+)
 CAVEAT = (
     "Dependence between exposure and slow runs; not proof of cause. Users who always run together cannot be separated, and "
-    "causes other than jobs (file systems, faults) are not visible. Each 95 % interval is for one name alone: among many, some exclude zero by chance, and named effects tend to be too large."
+    f"causes other than jobs (file systems, faults) are not visible. {INTERVALS}"
 )
 
 

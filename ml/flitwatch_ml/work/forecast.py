@@ -261,6 +261,9 @@ def _choice_reason(row: Backtest) -> str:
     if math.isnan(mean):
         return f"{text}: none"
     if row.serves != "attention":
+        # The choice weighs windows equally, and the gain weighs runs equally.
+        if mean > 0:
+            return f"{text}; as a mean of runs, attention's error is {mean:.1%} smaller (90 %: {low:.1%} to {high:.1%})"
         return f"{text}; attention's error is {-mean:.1%} larger (90 %: {-high:.1%} to {-low:.1%})"
     if low <= 0:
         return f"{text}; its gain of {mean:.1%} is within chance (90 %: {low:.1%} to {high:.1%})"
@@ -273,10 +276,10 @@ def _list_surprises(
     """Yield results that differ from expectations."""
     short, long = (min(rows[m, k, sets].mape.values()) for m in (short_m, long_m))
     if long > short:
-        yield f"more past does not help: {long:.1f} % with m = {long_m}, {short:.1f} % with m = {short_m}"
+        yield f"the least error is not lower with more past: {long:.1f} % with m = {long_m}, {short:.1f} % with m = {short_m}"
     alone, together = (min(rows[long_m, k, features].mape.values()) for features in ((), sets))
     if sets and together >= alone:
-        yield f"features beyond app do not help: {together:.1f} % against {alone:.1f} %"
+        yield f"the least error is not lower with features beyond app: {together:.1f} %, {alone:.1f} % without"
 
 
 def series_data(

@@ -19,15 +19,24 @@ from flitwatch_domain.system_calls import open_memory_file
 from flitwatch_ml.blame import CalendarBlame
 from flitwatch_ml.blame.calibration import calibrate_blame, rank_drivers
 from flitwatch_ml.measured import MeasuredRuns, read_measured
-from flitwatch_ml.work.blame import CoRunning, columns_of, fit_blame, in_words, method_of, rank_entries, score_of
+from flitwatch_ml.work.blame import (
+    INTERVALS,
+    CoRunning,
+    columns_of,
+    fit_blame,
+    in_words,
+    method_of,
+    rank_entries,
+    score_of,
+)
 from flitwatch_ml.work.sets import result_of
 
 #: Names in errors of a task's two files, which have no names of their own.
 RUNS_FILE, EXPOSURE_FILE = "runs.csv", "exposure.csv"
 CAVEAT = (
     "Dependence between exposure and slow runs; not proof of cause. Runs and exposure are used as in the files. Users who "
-    "always run together cannot be separated, and causes other than jobs (file systems, faults) are not visible. Each 95 % interval is for one name alone: "
-    "among many, some exclude zero by chance, and named effects tend to be too large."
+    "always run together cannot be separated, and causes other than jobs (file systems, faults) are not visible. "
+    f"{INTERVALS}"
 )
 
 

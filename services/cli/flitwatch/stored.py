@@ -188,7 +188,14 @@ def show_blame(found: Mapping[str, Any]) -> None:
         ]
         for entry in found["entries"]
     ]
-    heads = [found["by"], "verdict", "extra time of an exposed run (95 %)", "lost (95 %)", "q", "exposed runs"]
+    heads = [
+        found["by"],
+        "verdict",
+        "extra time of an exposed run (95 %)",
+        "in all exposed runs (95 %)",
+        "q",
+        "exposed runs",
+    ]
     title = f"{_format_set(found['estimate'])}: {found['found']} named, {found['cannot_tell']} {CANNOT_TELL}, {found['total']} in all"
     print_table(title, heads, rows, heads[:2])
     for entry in found["entries"]:
@@ -228,9 +235,9 @@ def show_forecast(found: Mapping[str, Any]) -> None:
     ]
     print_table(
         "Backtests",
-        ["last steps", "next steps", "features", "forecaster", "MAPE", "best"],
+        ["last steps", "next steps", "features", "forecaster", "MAPE", "least error"],
         rows,
-        ["features", "forecaster", "best"],
+        ["features", "forecaster", "least error"],
     )
     for entry in found["rests_on"]:
         _show_rests_on(entry)

@@ -1921,6 +1921,15 @@ class FabricDetail(Fabric):
     attributes: dict[str, Any]
     warnings: list[str]
     created_at: str
+class IncidentDetail(IncidentHead):
+    detail: str
+    quiet: float | None
+    links: list[CarryingLink]
+    victims: list[SlowedJob]
+    remedies: list[Remedy]
+    minutes: list[IncidentMinute]
+    alerts: list[IncidentAlert]
+    notes: list[IncidentNote]
 class CandidateJob(JobOnRouter):
     simulated: bool
     start: str
@@ -1938,17 +1947,9 @@ class CandidateJob(JobOnRouter):
     blame: StoredBlame | None
     score: float
     part: float | None
+    part_within: NotRequired[float | None]
     parts: ScoreParts
     why_not: str | None
-class IncidentDetail(IncidentHead):
-    detail: str
-    quiet: float | None
-    links: list[CarryingLink]
-    victims: list[SlowedJob]
-    remedies: list[Remedy]
-    minutes: list[IncidentMinute]
-    alerts: list[IncidentAlert]
-    notes: list[IncidentNote]
 class RecommendationDetail(Recommendation):
     why: list[RecommendationReason]
     before: RouteOutcome | None

@@ -9,7 +9,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,16 +151,57 @@ class LostTime:
 
 def node_hours(lost: Sequence[LostTime]) -> tuple[float, float, float] | None:
     """Return the node-hours that jobs lost, with the 95 % interval. None: the number of nodes of a job is unknown."""
-    known = [(loss, loss.nodes / 3600) for loss in lost if loss.nodes is not None]
+    known = [(loss, Factor(*[loss.nodes / 3600] * 3)) for loss in lost if loss.nodes is not None]
     return sum_losses(known) if len(known) == len(lost) else None
 
 
-def sum_losses(lost: Sequence[tuple[LostTime, float]]) -> tuple[float, float, float]:
-    """Return the sum of lost times, each multiplied by its factor, with the 95 % interval; the jobs' errors are independent."""
-    total = sum(loss.seconds * factor for loss, factor in lost)
-    below = math.hypot(*((loss.seconds - loss.low_s) * factor for loss, factor in lost))
-    above = math.hypot(*((loss.high_s - loss.seconds) * factor for loss, factor in lost))
-    return total, max(0.0, total - below), total + above
+@dataclass(frozen=True)
+class Factor:
+    """What a lost time is multiplied by: a value between two bounds, and the 95 % errors of the bounds."""
+
+    value: float
+    low: float
+    high: float
+    low_within: float = 0.0
+    high_within: float = 0.0
+
+
+def find_share(named: Sequence[Mapping[str, Any]], job_pk: int) -> Factor:
+    """Return a job's share of a loss among the jobs named for it (`CandidateJob`).
+
+    At least its part of the waiting is due to it, and at most all that is not due to the other named jobs: the bounds of a partially identified
+    share (Horowitz and Manski 2000). If the error of a part is unknown, any share is possible.
+    """
+    parts = {job["job_pk"]: job["part"] for job in named}
+    if None in parts.values():
+        return Factor(1 / len(parts), 0.0, 1.0)
+    own, total = parts[job_pk], sum(parts.values())
+    within: dict[int, Any] = {job["job_pk"]: job.get("part_within") for job in named}
+    if None in within.values():
+        return Factor(own / total, 0.0, 1.0)
+    own_within, others = within.pop(job_pk), total - own
+    return Factor(own / total, own, 1.0 - others, min(own_within, own), min(sum(within.values()), others))
+
+
+def sum_losses(lost: Sequence[tuple[LostTime, Factor]]) -> tuple[float, float, float]:
+    """Return the sum of lost times, each multiplied by its factor, with the 95 % interval.
+
+    It reaches from the sum at the lower bounds, less its error, to that at the upper bounds, plus its error. Errors are added as distances to limits
+    (MOVER, Zou and Donner 2008). Those of the jobs' lost times are independent. Those of the factors have one cause, the same traffic in the same
+    minutes, and are added in full.
+    """
+    total = sum(loss.seconds * factor.value for loss, factor in lost)
+    low = sum(loss.seconds * factor.low for loss, factor in lost)
+    high = sum(loss.seconds * factor.high for loss, factor in lost)
+    below = math.hypot(
+        *((loss.seconds - loss.low_s) * factor.low for loss, factor in lost),
+        sum(loss.seconds * factor.low_within for loss, factor in lost),
+    )
+    above = math.hypot(
+        *((loss.high_s - loss.seconds) * factor.high for loss, factor in lost),
+        sum(loss.seconds * factor.high_within for loss, factor in lost),
+    )
+    return total, max(0.0, low - below), high + above
 
 
 @dataclass(frozen=True)

@@ -47,12 +47,18 @@ class PastTimes:
         self._users, self._user = _number_values(self.users)
         self._names, self._name = _number_values(self.names)
 
-    def left_s(self, user: str, name: str, nodes: int, elapsed_s: float) -> float | None:
-        """Return the median remaining seconds of a job that has run for `elapsed_s`, from the most similar jobs if there are enough."""
+    def left_s(
+        self, user: str, name: str, nodes: int, elapsed_s: float, factor: float = 1.0, lost_s: float = 0.0
+    ) -> float | None:
+        """Return the median remaining seconds of a job that has run for `elapsed_s`, from the most similar jobs if there are enough.
+
+        A slow job that has lost `lost_s` is as far as one that has run for so much less, and the rest takes `factor` times as long if it stays slow.
+        """
+        done_s = max(elapsed_s - lost_s, 0.0)
         for times in self._find_similar_times(user, name, nodes):
-            forecast = whole_time(times, elapsed_s)
+            forecast = whole_time(times, done_s)
             if forecast is not None:
-                return max(forecast[0] - elapsed_s, 0.0)
+                return factor * max(forecast[0] - done_s, 0.0)
         return None
 
     def _find_similar_times(self, user: str, name: str, nodes: int) -> list[Floats]:

@@ -97,7 +97,7 @@ class BlameEntry(BaseModel):
     reasons: list[str] = Field(description="Why; `in place 3` is another entry of this estimate.")
     effect_s: float | None = Field(description="Mean extra seconds of an exposed run.")
     effect_low_s: float | None = Field(
-        description="95 % interval of `effect_s` for this name alone: among many names, some intervals exclude zero by chance, and named effects tend to be too large."
+        description="95 % interval of `effect_s`. With q of at most 0.05, it allows for the choice of this name among many. Otherwise it is for this name alone: among many, some exclude zero by chance."
     )
     effect_high_s: float | None
     lost_node_hours: float | None = Field(description="Sum over the exposed runs of effect_s times nodes.")

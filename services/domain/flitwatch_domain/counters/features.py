@@ -154,8 +154,11 @@ def in_words(group: Mapping[str, Any]) -> str:
     """Format a group {name, explained, low, high, kept, folds, verdict} as a sentence: "stalls on the row bus: prediction error reduced by 60 % (95 %: 52
     to 68 %), kept in 8 of 10 folds"."""
     name, stability = group["name"], f"kept in {group['kept']} of {group['folds']} folds"
-    explained, low, high = (_format_percent(group[name]) for name in ("explained", "low", "high"))
-    reduced = f"prediction error reduced by {explained} % (95 %: {low} to {high} %), {stability}"
+    change, shares = "reduced", [group["explained"], group["low"], group["high"]]
+    if shares[0] < 0:
+        change, shares = "increased", [-group["explained"], -group["high"], -group["low"]]
+    by, low, high = (_format_percent(share) for share in shares)
+    reduced = f"prediction error {change} by {by} % (95 %: {low} to {high} %), {stability}"
     if group["verdict"] == NOT_USED:
         return f"{name}: not used, {stability}"
     if group["verdict"] == CARRIES:

@@ -385,5 +385,5 @@ def _to_candidate_job(one: Candidate, named: bool) -> CandidateJob:
         "shared_routers": one.shared_routers, "shared_groups": one.shared_groups, "shared_links": one.shared_links, "exposure": one.exposure, "footprint": one.footprint,
         "change": one.change, "changed": _at_if_known(one.changed_s), "sent_before_bytes_per_s": job.sent_before, "sent_after_bytes_per_s": job.sent_after,
         "blame": None if blamed is None else {"estimate_id": blamed.estimate_id, "q": blamed.q, "verdict": blamed.verdict, "found": blamed.found},
-        "score": one.score, "part": one.part, "parts": {"timing": one.timing, "load": one.load, "presence": one.presence, "blame": one.blame}, "why_not": one.why_not,
+        "score": one.score, "part": one.part, "part_within": one.part_within, "parts": {"timing": one.timing, "load": one.load, "presence": one.presence, "blame": one.blame}, "why_not": one.why_not,
     }  # fmt: skip

@@ -100,6 +100,7 @@ class Candidate:
     timing, load, presence : 0..1       change within the interval; share of the load added by all changes; share of the slow stretch that it ran
     blame : 1, or `BLAME_FACTOR`
     part : 0..1 or None   part of the slow job's waiting, by flow; None if unknown
+    part_within : float or None   see `Flow.part_within`
     score : 0..1          `part`; if that is unknown, the share of the product of the others among all candidates
     why_not : str or None     why its score is 0
     """
@@ -121,6 +122,7 @@ class Candidate:
     score: float
     why_not: str | None
     part: float | None = None
+    part_within: float | None = None
 
 
 @dataclass(frozen=True)
@@ -214,7 +216,10 @@ def by_flow(ranking: Sequence[Candidate], flow: Flow, high_s: float) -> list[Can
         why_not = (
             AFTER if late else "its traffic does not use the links on which the slow job waits" if part <= 0 else None
         )
-        candidates.append(replace(candidate, part=part, score=0.0 if late else part, why_not=why_not))
+        within = flow.part_within(candidate.job.job_pk)
+        candidates.append(
+            replace(candidate, part=part, part_within=within, score=0.0 if late else part, why_not=why_not)
+        )
     return sorted(
         candidates,
         key=lambda candidate: (-candidate.score, -(candidate.part or 0.0), -candidate.exposure, candidate.job.job_pk),

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import mean, median
+from math import sqrt
+from statistics import mean, median, stdev
+
+from scipy.special import stdtrit
 
 from flitwatch_domain.link_shares import RoutesKnownBy
 
@@ -89,6 +92,17 @@ class Flow:
     def sure(self) -> bool:
         """Return whether flits wait so much longer than in the quiet minute that it is no chance."""
         return self.waiting >= SURE_RISE * self.quiet
+
+    def part_within(self, job: int) -> float | None:
+        """Return the half-width (95 %, Student's t) of a job's part, from its variation between the moments; None if only one was examined.
+
+        The mean is weighted by the waiting, so as many moments count as Kish's effective size (1965).
+        """
+        waits, parts = [waiting for waiting, _ in self.moments], [part.get(job, 0.0) for _, part in self.moments]
+        if len(parts) < 2 or sum(waits) <= 0:
+            return None
+        effective = sum(waits) ** 2 / sum(waiting**2 for waiting in waits)
+        return float(stdtrit(len(parts) - 1, 0.975)) * stdev(parts) / sqrt(effective)
 
     @property
     def known(self) -> bool:

@@ -180,6 +180,15 @@ class CandidateJob(TypedDict):
         float | None,
         Field(description="0 to 1: share of the slow job's waiting that is due to its traffic; null: unknown."),
     ]
+    part_within: NotRequired[
+        Annotated[
+            float | None,
+            Field(
+                description="Half-width of the 95 % interval of `part`, from its variation between the examined minutes; null: fewer than two. Absent in "
+                "incidents of older versions."
+            ),
+        ]
+    ]
     parts: ScoreParts
     why_not: Annotated[str | None, Field(description="Why its score is 0.")]
 
@@ -251,7 +260,12 @@ class SlowedTotal(TypedDict):
 
     jobs: int
     lost_s: float
-    lost_low_s: Annotated[float, Field(description="95 % interval.")]
+    lost_low_s: Annotated[
+        float,
+        Field(
+            description="95 % interval, with the errors of the jobs' usual times and of its share of each loss. From 0 if the error of a share is unknown."
+        ),
+    ]
     lost_high_s: float
     incidents: Annotated[list[int], Field(description="Newest first.")]
 

@@ -1186,6 +1186,7 @@ export interface components {
             blame: components["schemas"]["StoredBlame"] | null;
             score: number;
             part: number | null;
+            part_within?: number | null;
             parts: components["schemas"]["ScoreParts"];
             why_not: string | null;
         };

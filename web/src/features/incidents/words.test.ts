@@ -29,16 +29,16 @@ describe("the words of an incident", () => {
 
   it("sum up what a user's jobs cost others, without what was withdrawn", () => {
     const some = [
-      { state: "over", node_hours: 3.1 },
-      { state: "open", node_hours: 1.1 },
-      { state: "withdrawn", node_hours: 0 },
+      { state: "over", node_hours: 3.1, node_hours_low: 2.8, node_hours_high: 3.7 },
+      { state: "open", node_hours: 1.1, node_hours_low: 0.7, node_hours_high: 1.9 },
+      { state: "withdrawn", node_hours: 0, node_hours_low: 0, node_hours_high: 0 },
     ] as const;
-    expect(costText(some, false)).toBe("Named for 2 incidents that cost others 4.2 node-hours");
+    expect(costText(some, false)).toBe("Named for 2 incidents in which slowed jobs lost 4.2 node-hours (95 %: 3.7 to 5.2)");
     expect(costText(some.slice(0, 1), true)).toBe(
-      "Named for at least 1 incident that cost others at least 3.1 node-hours",
+      "Named for at least 1 incident in which slowed jobs lost at least 3.1 node-hours",
     );
-    expect(costText([...some, { state: "over", node_hours: null }], false)).toBe(
-      "Named for 3 incidents that cost others at least 4.2 node-hours",
+    expect(costText([...some, { state: "over", node_hours: null, node_hours_low: null, node_hours_high: null }], false)).toBe(
+      "Named for 3 incidents in which slowed jobs lost at least 4.2 node-hours",
     );
     expect(costText(some.slice(2), false)).toBeNull();
     expect(costText([], false)).toBeNull();

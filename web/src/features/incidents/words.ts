@@ -41,15 +41,21 @@ export function untilText({ until, state }: Pick<SlowedJob, "until" | "state">, 
   return state === "RUNNING" ? "still slow" : "its end";
 }
 
-/** "Named for 3 incidents that cost others 4.2 node-hours"; null for none. Withdrawn ones do not count. `more`: others are not listed. */
+/** "Named for 3 incidents in which slowed jobs lost 4.2 node-hours (95 %: 3.1 to 5.3)", from all their causes; null for none. Withdrawn ones do not count.
+ *  `more`: others are not listed. */
 export function costText(
-  incidents: readonly Pick<IncidentHead, "state" | "node_hours">[],
+  incidents: readonly Pick<IncidentHead, "state" | "node_hours" | "node_hours_low" | "node_hours_high">[],
   more: boolean,
 ): string | null {
   const held = incidents.filter((one) => one.state !== "withdrawn");
   if (!held.length) return null;
   const hours = held.reduce((sum, one) => sum + (one.node_hours ?? 0), 0);
   const least = more ? "at least " : "";
-  const most = more || held.some((one) => one.node_hours === null) ? "at least " : "";
-  return `Named for ${least}${plural(held.length, "incident")} that cost others ${most}${ratio(hours)} node-hours`;
+  const named = `Named for ${least}${plural(held.length, "incident")} in which slowed jobs lost`;
+  if (more || held.some((one) => one.node_hours === null)) return `${named} at least ${ratio(hours)} node-hours`;
+  // The errors of incidents are independent.
+  const off = (limit: "node_hours_low" | "node_hours_high") =>
+    Math.hypot(...held.map((one) => (one[limit] ?? 0) - (one.node_hours ?? 0)));
+  const [low, high] = [Math.max(0, hours - off("node_hours_low")), hours + off("node_hours_high")];
+  return `${named} ${ratio(hours)} node-hours (95 %: ${ratio(low)} to ${ratio(high)})`;
 }

@@ -232,7 +232,7 @@ export async function incidents({ url, fixture, check, api }) {
     "jobs of one user begin with the incidents that they are named for, where there are any",
     async (page) => {
       await page.goto(`${url}/jobs?user=${over.causes[0].user}`);
-      await page.getByRole("link", { name: "Named for 1 incident that cost others 1.1 node-hours" }).click();
+      await page.getByRole("link", { name: "Named for 1 incident in which slowed jobs lost 1.1 node-hours" }).click();
       await page.waitForURL(`**/incidents?user=${over.causes[0].user}`);
       const named = new Set(
         (await api("/incidents?limit=1000")).items.flatMap((one) => one.causes.map((job) => job.user)),
