@@ -65,7 +65,7 @@ it("says how many jobs are slow, what is ahead and what noise cost, in place of 
   const covered = (coverage: (number | null)[]) =>
     homeFigures({ ...asked, lost: none, overview: { coverage }, loading: all(false) })[2];
   expect(covered([null, null])).toMatchObject({ value: UNKNOWN, detail: "no counters for this time" });
-  expect(covered([null, 1])).toMatchObject({ value: "0.00", detail: "0 incidents" });
+  expect(covered([null, 1])).toMatchObject({ value: "0.0", detail: "0 incidents" });
   const nothing = { victims: [], others: [], judged: { running: 35, not_slow: 0 } } as unknown as Incident;
   expect(homeFigures({ ...asked, incident: nothing, loading: all(false) })[0]).toMatchObject({
     value: UNKNOWN,
