@@ -25,7 +25,7 @@ export async function home({ url, check, api, fabrics }) {
       assert.ok(remedy.includes(told.remedies[0].text), remedy);
       assert.match(
         remedy,
-        /Saves up to .* at the pace of \d\d:\d\d:\d\d UTC/,
+        /At the speed of \d\d:\d\d:\d\d UTC, this saves up to /,
         "a saving says of which moment it is",
       );
       // Whom it slows needs attention, with what that costs; who causes it is not listed among those that suffer.
