@@ -23,6 +23,7 @@ from flitwatch_api.settings import Settings
 from flitwatch_client import Client
 from flitwatch_db import connect
 from flitwatch_db.incidents.update import update_incidents
+from flitwatch_db.jobs.incident import _has_counters
 from flitwatch_db.people import accounts as people
 
 HEADS = {"incident_id", "state", "fabric", "title", "causes", "node_hours", "slowed"}
@@ -86,6 +87,22 @@ def test_top_says_what_home_says_and_nothing_of_a_job_that_began_within_its_wind
     assert not _covers_window("2026-01-01T00:00:01Z", datetime(2026, 1, 1, tzinfo=UTC))
     held = served.get(f"/fabrics/{machine['name']}/occupancy", at=found["at"])
     assert held["nodes_held"] == sum(job["nodes"] for job in held["jobs"])
+
+
+def test_a_time_without_jobs_and_counters_is_unknown_not_quiet(
+    planted_incident: tuple[Served, str],
+) -> None:
+    served, url = planted_incident
+    (machine,) = served.get("/fabrics")["items"]
+    before = served.get("/incident", fabric=machine["name"], at=BEGIN_S - 40 * 86_400)
+    assert (before["verdict"], before["judged"]["running"]) == ("cannot tell", 0), before
+    assert before["detail"] == "No running jobs and no counters are stored for this time."
+    with connect(url, role="reader") as conn:
+        assert [_has_counters(conn, machine["id"], BEGIN_S + second) for second in (-86_400, 60, 86_400)] == [
+            False,
+            True,
+            False,
+        ]
 
 
 def test_names_are_those_that_the_caller_may_see_and_who_asks_by_a_hidden_one_finds_nothing(

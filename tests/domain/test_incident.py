@@ -132,6 +132,9 @@ def test_quiet_machines_say_what_is_known_of_them() -> None:
     empty = find_incident("f", [], 0, NOW_S)
     assert (empty["verdict"], empty["title"], empty["detail"]) == ("none", "No incident", "No job is running.")
     assert (empty["since"], empty["links"], empty["others"], empty["remedies"]) == (None, [], [], [])
+    blind = find_incident("f", [], 0, NOW_S, counted=False)
+    assert (blind["verdict"], blind["title"]) == ("cannot tell", "Cannot tell whether a job is slow")
+    assert blind["detail"] == "No running jobs and no counters are stored for this time."
     one = find_incident("f", [quiet()], 1, NOW_S)
     assert (one["verdict"], one["detail"]) == ("none", "1 running job keeps its usual speed.")
     two = find_incident("f", [quiet(), quiet(), quiet("cannot tell")], 3, NOW_S)

@@ -22,6 +22,13 @@ const AGAIN_MS = 10_000;
 const again = ({ state }: { state: { status: string; error: Error | null } }) =>
   state.status === "error" && state.error && mayHelp(0, state.error) ? AGAIN_MS : false;
 
+/** After an update of the platform the files of a page that is open are gone: it is loaded anew. If they are only out of reach, it stays. */
+async function renew(): Promise<void> {
+  const index = await fetch("/", { cache: "no-store" });
+  if (index.ok && !(await index.text()).includes(new URL(import.meta.url).pathname)) location.reload();
+}
+addEventListener("vite:preloadError", () => void renew().catch(() => undefined));
+
 const queries = new QueryClient({
   defaultOptions: {
     queries: {

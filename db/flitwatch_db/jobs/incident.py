@@ -21,6 +21,8 @@ Row = dict[str, Any]
 MOST_RUNNING = 48
 #: Time in which the last incident is searched, and limit of simultaneous incidents.
 LONGEST_AGO_S, MOST_PRESENT = 86_400.0, 20
+#: Counters no older than this belong to the time of an answer, as on the home page.
+COUNTED_S = 600.0
 
 
 def find_incident(conn: Conn, fabric_id: int, now_s: float | None = None) -> Incident:
@@ -40,7 +42,8 @@ def find_incident(conn: Conn, fabric_id: int, now_s: float | None = None) -> Inc
     jobs = _list_running_jobs(conn, fabric_id, now_s)
     # Without steps only a job's elapsed time is known, and jobs of one name and size compute different things: the home page would list many of them.
     explanations = [explanation.explain_job(conn, job, now_s, machine) for job in _most_with_steps(jobs)]
-    result = finding.find_incident(machine.fabric.name, explanations, len(jobs), now_s)
+    counted = bool(jobs) or _has_counters(conn, fabric_id, now_s)
+    result = finding.find_incident(machine.fabric.name, explanations, len(jobs), now_s, counted=counted)
     # Stored incidents come first, so that the home page, the list and alerts agree. In the first seconds only explanations exist.
     present = shown.list_heads(
         conn, shown.IncidentFilter(fabric_id, from_s=now_s, to_s=now_s), MOST_PRESENT, at_s=now_s
@@ -70,6 +73,16 @@ def running_with_steps(conn: Conn, fabric_id: int, now_s: float) -> list[Row]:
 
 def _most_with_steps(jobs: list[Row]) -> list[Row]:
     return [row for row in jobs if row["steps"]][:MOST_RUNNING]
+
+
+def _has_counters(conn: Conn, fabric_id: int, now_s: float) -> bool:
+    """Return whether a router was counted in an hour that overlaps the time of an answer; hours are kept longest."""
+    row = conn.execute(
+        "SELECT EXISTS (SELECT FROM router_1h WHERE fabric_id = %s AND ts > to_timestamp(%s) AND ts <= to_timestamp(%s))",
+        [fabric_id, now_s - COUNTED_S - 3600, now_s],
+    ).fetchone()
+    assert row is not None
+    return bool(row[0])
 
 
 JOB = SQL("""

@@ -120,6 +120,7 @@ describe("an address that cannot be shown is refused, with the reason", () => {
     ["fabric", "diff=on&cfrom=2026-11-29T11:00:00Z", /needs both cfrom and cto/],
     ["fabric", "span=forever", /"forever" is not a valid span/],
     ["jobs", "usr=ann", /no parameter "usr"/],
+    ["home", "machine=perlis&machine=whisper", /machine has several values/],
     ["no", "at=2026-11-29T10:00:00Z", /no parameter "at"/],
     ["job", "compare=7,x", /"7,x" is not a valid compare/],
     ["lab", "replay=on&window=9999", /"9999" is not a valid window/],

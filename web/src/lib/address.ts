@@ -8,8 +8,13 @@ import { isoTime, parseTime } from "./time";
 
 export type FlatSearch = Record<string, string>;
 
+/** Between the different values of one parameter; no page takes them. */
+const REPEATED = "\n";
+
 export function parseSearch(text: string): FlatSearch {
-  return Object.fromEntries(new URLSearchParams(text));
+  const parameters = new URLSearchParams(text);
+  const values = (key: string) => [...new Set(parameters.getAll(key))].join(REPEATED);
+  return Object.fromEntries([...parameters.keys()].map((key) => [key, values(key)]));
 }
 
 export function stringifySearch(search: Record<string, unknown>): string {
@@ -130,6 +135,7 @@ export function addressError(raw: Raw, read: object, now: number, needs: Needs =
     const need = needs[key];
     const missing = need === undefined ? null : missingNeed(key, need, raw);
     if (!(key in understood)) wrong.push([key, `This page has no parameter "${key}".`]);
+    else if (String(value).includes(REPEATED)) wrong.push([key, `${key} has several values, and this page takes one.`]);
     else if (TIMES.has(key) && at === null)
       wrong.push([key, `"${value}" is not a time: ${key} needs one such as 2026-11-29T14:05:00Z.`]);
     else if ((key === "at" || key === "from") && at !== null && at > now + AHEAD_MS)

@@ -22,7 +22,12 @@ MOST_LINKS = 6
 
 
 def find_incident(
-    fabric: str, explanations: Sequence[Explanation], running: int, now_s: float, snapshot: bool = False
+    fabric: str,
+    explanations: Sequence[Explanation],
+    running: int,
+    now_s: float,
+    snapshot: bool = False,
+    counted: bool = True,
 ) -> Incident:
     """Return the present incident: the job named for most of the current losses, and its victims.
 
@@ -33,6 +38,7 @@ def find_incident(
     running : int               number of running jobs, examined or not
     now_s : float               epoch seconds
     snapshot : bool             whether the machine has only one sample, without a time: no onset can be determined
+    counted : bool              whether counters of this time are stored: without them and without jobs, nothing is known
 
     Returns
     -------
@@ -64,7 +70,7 @@ def find_incident(
             "reasons": [],
             **story,
         }
-    reasons = _list_unknown_reasons(slow, judged, snapshot)
+    reasons = _list_unknown_reasons(slow, judged, snapshot, counted)
     verdict: Literal["none", "cannot tell"] = "cannot tell" if reasons else "none"
     since = min((_require_slowdown(explanation)["since"] for explanation in slow), default=None)
     return {
@@ -164,7 +170,9 @@ def _describe_slow_jobs(slow: Sequence[Explanation]) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def _list_unknown_reasons(slow: Sequence[Explanation], judged: ExaminedJobs, snapshot: bool) -> list[str]:
+def _list_unknown_reasons(
+    slow: Sequence[Explanation], judged: ExaminedJobs, snapshot: bool, counted: bool
+) -> list[str]:
     """Return why no incident is shown but none is ruled out; empty if there is certainly none."""
     if snapshot:
         return ["the machine has only one sample, without a time"]
@@ -174,6 +182,8 @@ def _list_unknown_reasons(slow: Sequence[Explanation], judged: ExaminedJobs, sna
         )
     if judged["running"] and not judged["not_slow"]:
         return [f"none of the {judged['running']} running jobs has steps that can be compared with earlier runs"]
+    if not judged["running"] and not counted:
+        return ["no running jobs and no counters are stored for this time"]
     return []
 
 

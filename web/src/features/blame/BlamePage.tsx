@@ -11,7 +11,7 @@ import { refuseUnless } from "../../lib/address";
 import { count, minus, plural, ratio } from "../../lib/format";
 import { useKeys, useTyped } from "../../lib/keys";
 import { day, parseTime } from "../../lib/time";
-import { ApplicationMenu, applicationText, Lacking, useApplication } from "../estimates/applications";
+import { ApplicationMenu, applicationText, Lacking, useApplication, useScope } from "../estimates/applications";
 import "../estimates/estimates.css";
 import { byChance, chance, chanceText, effectText, signed } from "./evidence";
 import { OwnRuns } from "./OwnRuns";
@@ -123,6 +123,7 @@ export function BlamePage() {
   const search = useSearch({ from: "/blame" });
   const navigate = useNavigate({ from: "/blame" });
   const { list, applications, chosen } = useApplication("blame", search);
+  const scope = useScope();
   if (list.error && !list.data) return <Failure page error={list.error} retry={() => void list.refetch()} />;
   // What the head says decides its height on a phone.
   if (!list.data) return <Waiting what="the estimates" />;
@@ -150,6 +151,7 @@ export function BlamePage() {
           {chosen
             ? `users alongside slow runs of ${applicationText(chosen)} · ${plural(chosen.runs, "run")}`
             : "users alongside slow runs"}
+          {scope}
         </span>
         <span className="spacer" />
         <Segmented

@@ -11,7 +11,7 @@ import { Segmented } from "../../components/choices";
 import { refuseUnless } from "../../lib/address";
 import { change, count, plural } from "../../lib/format";
 import { day, parseTime } from "../../lib/time";
-import { applicationText, Lacking } from "../estimates/applications";
+import { applicationText, Lacking, useScope } from "../estimates/applications";
 import "../estimates/estimates.css";
 import type { DriversSearch } from "../addresses";
 import { HeatMap } from "./HeatMap";
@@ -25,13 +25,14 @@ export function DriversPage() {
   const navigate = useNavigate({ from: "/drivers" });
   const answer = useQuery(deviationQuery(search.inputs ?? "rates"));
   const deviation = answer.data;
+  const scope = useScope();
   if (deviation && !answer.isFetching) refuseUnknown(deviation, search);
   return (
     <div className="estimate-page">
       <div className="context">
         <h1>Drivers</h1>
         {deviation?.sets.some((one) => one.estimate.simulated) && <span className="tag">simulated</span>}
-        <span className="subtitle">counters that predict slow steps</span>
+        <span className="subtitle">counters that predict slow steps{scope}</span>
         <span className="spacer" />
         <Segmented
           label="Inputs"
@@ -122,9 +123,21 @@ const columns: Column<Row>[] = [
   { key: "vendor", header: "Vendor's name", value: (r) => r.vendor },
   { key: "meaning", header: "Means", value: (r) => r.meaning },
   { key: "relevance", header: "relevance", numeric: true, value: (r) => r.relevance, render: (r) => two(r.relevance) },
-  { key: "rs", header: "±", numeric: true, value: (r) => r.relevanceSpread, render: (r) => two(r.relevanceSpread) },
+  {
+    key: "rs",
+    header: "its standard error",
+    numeric: true,
+    value: (r) => r.relevanceSpread,
+    render: (r) => two(r.relevanceSpread),
+  },
   { key: "rank", header: "rank", numeric: true, value: (r) => r.rank, render: (r) => two(r.rank) },
-  { key: "ks", header: "±", numeric: true, value: (r) => r.rankSpread, render: (r) => two(r.rankSpread) },
+  {
+    key: "ks",
+    header: "its standard deviation",
+    numeric: true,
+    value: (r) => r.rankSpread,
+    render: (r) => two(r.rankSpread),
+  },
 ];
 
 const spread = (value: number | null | undefined, by: number | null | undefined) =>
@@ -136,14 +149,14 @@ function counterColumns(deviation: Deviation, set: number): Column<number>[] {
     { key: "counter", header: "Counter", value: (c) => deviation.counters[c]?.abbreviation },
     {
       key: "relevance",
-      header: "relevance",
+      header: "relevance ± standard error",
       numeric: true,
       value: (c) => one?.relevance[c],
       render: (c) => spread(one?.relevance[c], one?.relevance_spread[c]),
     },
     {
       key: "rank",
-      header: "rank",
+      header: "rank ± standard deviation",
       numeric: true,
       value: (c) => one?.rank[c],
       render: (c) => spread(one?.rank[c], one?.rank_spread[c]),
@@ -288,9 +301,10 @@ function Drivers({ deviation }: { deviation: Deviation }) {
                 value means that models that predict a step's deviation from its mean keep this input.
               </>,
               <>
-                Relevance is the share of folds that keep it; folds are whole runs, so that no run is on both sides. The
-                spread over folds is shown next to it. Counters of one meaning stand in for one another, so the
-                sentences above are of all of them together: a model of these alone, on runs that were held out.
+                Relevance is the share of folds that keep it; folds are whole runs, so that no run is on both sides.
+                After ± is the standard error of that share; for ranks and errors, the standard deviation over folds.
+                Counters of one meaning stand in for one another, so the sentences above are of all of them together: a
+                model of these alone, on runs that were held out.
               </>,
               <>
                 “Deltas” contain the step's own duration and therefore look better than they are; rates are the honest

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { Application } from "../../api/estimateShapes";
 import { estimatesQuery } from "../../api/estimates";
+import { fabricsQuery } from "../../api/queries";
 import { Icon } from "../../components/Icon";
 import { Menu } from "../../components/choices";
 import { Empty } from "../../components/Notice";
@@ -86,6 +87,11 @@ export function chosenApplication(
 ): Application | null {
   const named = all.find((one) => one.exe === search.exe && (search.nodes === undefined || one.nodes === search.nodes));
   return named ?? all.find((one) => one[kind].estimate_id !== null) ?? null;
+}
+
+/** Where there are several machines: estimates are of applications, wherever these ran, and not of the machine in the top bar. */
+export function useScope(): string {
+  return (useQuery(fabricsQuery()).data?.items.length ?? 0) > 1 ? " · all machines" : "";
 }
 
 export function useApplication(kind: Kind, search: { exe?: string; nodes?: number }) {

@@ -9,7 +9,7 @@ import { type Column, DataTable } from "../../components/DataTable";
 import { Failure, HowToRead, Waiting } from "../../components/Notice";
 import { change, count, duration, plural } from "../../lib/format";
 import { day, parseTime } from "../../lib/time";
-import { ApplicationMenu, applicationText, Lacking, useApplication } from "../estimates/applications";
+import { ApplicationMenu, applicationText, Lacking, useApplication, useScope } from "../estimates/applications";
 import "../estimates/estimates.css";
 import { Backtests } from "./Backtests";
 import "./forecast.css";
@@ -72,6 +72,7 @@ export function ForecastPage() {
   const search = useSearch({ from: "/forecast" });
   const navigate = useNavigate({ from: "/forecast" });
   const { list, applications, chosen } = useApplication("forecast", search);
+  const scope = useScope();
   const running = useQuery(runningQuery());
   const runs = running.data?.items ?? [];
   const run = search.run ?? runs.find((one) => one.newest !== null)?.run_id ?? runs[0]?.run_id;
@@ -95,7 +96,9 @@ export function ForecastPage() {
       <div className="context">
         <h1>Forecast</h1>
         {(chosen?.simulated || runs.some((one) => one.simulated)) && <span className="tag">simulated</span>}
-        <span className="subtitle">{running.data ? `${plural(runs.length, "instrumented job")} running` : ""}</span>
+        <span className="subtitle">
+          {running.data ? `${plural(runs.length, "instrumented job")} running${scope}` : ""}
+        </span>
         <span className="spacer" />
         <ApplicationMenu applications={applications} kind="forecast" chosen={chosen} onChoose={choose} />
       </div>

@@ -327,6 +327,11 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
                 counters; this page fills as they come. <Link to="/connect">Connect your own data</Link> shows the
                 commands.
               </Empty>
+            ) : calm && !values.figures.some((one) => one.counted > 0) ? (
+              <Empty title="No counters for this time">
+                No {words.router} of {fabric.name} has counters in {past === null ? "the last" : "these"} ten minutes.
+                Flitwatch cannot tell whether anything {past === null ? "needs" : "needed"} attention.
+              </Empty>
             ) : calm ? (
               <Empty title="Nothing needs attention">
                 {plural(incident.data?.judged.not_slow ?? 0, "running job")} of{" "}

@@ -134,21 +134,27 @@ function aheadFigure(forecasts: RunningRun[] | null, past: boolean, loading: boo
 }
 
 /** Node-hours that the incidents of the span cost. */
-function lostFigure(lost: FigureInputs["lost"], span: string, fabric: Fabric, loading: boolean): HomeFigure {
+function lostFigure(
+  { lost, span, fabric, overview }: Pick<FigureInputs, "lost" | "span" | "fabric" | "overview">,
+  loading: boolean,
+): HomeFigure {
   const hours = lost?.incidents.reduce((sum, one) => sum + (one.node_hours ?? 0), 0) ?? 0;
   const least = lost && (lost.more || lost.unexamined > 0 || lost.incidents.some((one) => one.node_hours === null));
   const share = lost && lost.hours > 0 && fabric.endpoints > 0 ? hours / (fabric.endpoints * lost.hours) : null;
   const number = lost?.incidents.length ?? 0;
-  const known = lost !== null && (number > 0 || !lost.unexamined);
+  const blind = overview?.coverage.every((one) => one === null);
+  const known = lost !== null && (number > 0 || !(lost.unexamined || blind));
   return {
     label: `Lost to noise, ${span}`,
     value: known ? `${least ? "> " : ""}${ratio(hours)}` : UNKNOWN,
     unit: known ? "node-hours" : "",
     detail: lost?.unexamined
       ? `${plural(number, "incident")} · ${plural(lost.unexamined, "ended job")} not examined yet`
-      : lost
-        ? `${plural(number, "incident")}${share !== null && share >= 0.0005 ? ` · ${percent(share, 1)} of the machine` : ""}`
-        : "",
+      : lost && !known
+        ? "no counters for this time"
+        : lost
+          ? `${plural(number, "incident")}${share !== null && share >= 0.0005 ? ` · ${percent(share, 1)} of the machine` : ""}`
+          : "",
     bad: false,
     loading: !lost && loading,
   };
@@ -211,7 +217,7 @@ export function homeFigures({
     : [
         slowedFigure(incident, jobs?.length ?? null, past, loading.incident),
         aheadFigure(forecasts, past, loading.forecasts),
-        lostFigure(lost, span, fabric, loading.lost),
+        lostFigure({ lost, span, fabric, overview }, loading.lost),
       ];
   return [
     ...first,

@@ -3,10 +3,10 @@ import { savedText, spanWindow } from "./texts";
 
 test("what holding a job saves is the most that it can: it may end sooner on its own", () => {
   expect(savedText({ minutes_saved: 4.2, in_past: false, job_id: "7" })).toBe(
-    "Saves up to 4 min 12 s, less if job 7 ends sooner.",
+    "At the present speed, this saves up to 4 min 12 s, less if job 7 ends sooner.",
   );
   expect(savedText({ minutes_saved: 4.2, in_past: false, job_id: "7" }, "2026-11-29T14:35:40Z")).toBe(
-    "Saves up to 4 min 12 s at the pace of 14:35:40 UTC, less if job 7 ends sooner.",
+    "At the speed of 14:35:40 UTC, this saves up to 4 min 12 s, less if job 7 ends sooner.",
   );
 });
 

@@ -24,8 +24,8 @@ export function savedText(remedy: Remedy, asOf: string | null = null): string | 
   const saved = `${lostTime(minutes * 60)}${interval}`;
   if (remedy.in_past) return `Lost ${saved}.`;
   const at = parseTime(asOf);
-  const pace = at === null ? "" : ` at the pace of ${clock(at, true)} ${ZONE}`;
-  return `Saves up to ${saved}${pace}, less if job ${remedy.job_id} ends sooner.`;
+  const speed = at === null ? "the present speed" : `the speed of ${clock(at, true)} ${ZONE}`;
+  return `At ${speed}, this saves up to ${saved}, less if job ${remedy.job_id} ends sooner.`;
 }
 
 // The time that home's costs and coverage are of: the last hour, today as UTC counts days, or the last seven days.

@@ -4,32 +4,21 @@ import { slowWindow } from "../lab/replays";
 import { useQueries, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
-import type { Explanation } from "../../api/estimateShapes";
 import { explanationQuery, outlookQuery, runForecastQuery } from "../../api/estimates";
 import { congestionQuery, fabricsQuery, jobQuery, runStepsQuery } from "../../api/queries";
 import type { Fabric, JobDetail, Run } from "../../api/shapes";
 import { NARROW, WIDE } from "../../charts/timeRows";
 import { refuseUnless } from "../../lib/address";
 import { useMedia } from "../../lib/screen";
-import {
-  isSilent,
-  paceOf,
-  runVerdict,
-  type StepClock,
-  stepEnds,
-  type StepSeries,
-  stepsUntil,
-} from "../../charts/steps";
+import { runVerdict, type StepClock, stepEnds, type StepSeries, stepsUntil } from "../../charts/steps";
 import { CopyMoment } from "../../components/buttons";
-import { Figure } from "../../components/Figure";
-import { Failure, refused, Unanswered, Waiting } from "../../components/Notice";
+import { Failure, Unanswered, Waiting } from "../../components/Notice";
 import { Segmented } from "../../components/choices";
 import { rememberMachine } from "../../lib/machine";
-import { change, inWords, lostTime, plural, ratio } from "../../lib/format";
+import { plural } from "../../lib/format";
 import { isoTime, moment as momentText, parseTime, ZONE } from "../../lib/time";
-import { slowedText } from "../incidents/words";
 import "./job.css";
-import { aheadOf, endsSentence, fabricTime, lastMinutes, lifeOf, outsideText, usualTime, wholeText } from "./life";
+import { fabricTime, lastMinutes, lifeOf, usualTime } from "./life";
 import { Chain, Help } from "./Chain";
 import { Neighbours } from "./Neighbours";
 import { NetworkNoiseCard, NoiseSets } from "./NetworkNoise";
@@ -41,6 +30,7 @@ import { RootCard } from "./RootCard";
 import { RunCounters } from "./RunCounters";
 import { RunCard } from "./RunCard";
 import { RunsBeside } from "./RunsBeside";
+import { Verdict } from "./Verdict";
 import { useOrigin } from "../../lib/origin";
 
 export function JobPage() {
@@ -150,35 +140,12 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
     ...congestionQuery(fabric?.id ?? 0, moment, null),
     enabled: fabric !== null && routers.length > 0,
   });
-  const stalls = useMemo(() => {
-    const columns = congestion.data?.routers;
-    if (!columns) return { own: null, machine: null };
-    const members = new Set(routers);
-    const sums = { own: [0, 0], machine: [0, 0] };
-    columns.router.forEach((router, i) => {
-      const [flits, stall] = [columns.flits[i] ?? null, columns.stall_cycles[i] ?? 0];
-      if (flits === null) return;
-      for (const key of members.has(router) ? (["own", "machine"] as const) : (["machine"] as const)) {
-        sums[key][0] = (sums[key][0] ?? 0) + flits;
-        sums[key][1] = (sums[key][1] ?? 0) + stall;
-      }
-    });
-    const of = ([flits = 0, stall = 0]: number[]) => (flits > 0 ? stall / flits : null);
-    return { own: of(sums.own), machine: of(sums.machine) };
-  }, [congestion.data, routers]);
-
-  const pace = useMemo(() => (steps && running ? paceOf(steps) : null), [steps, running]);
-  const ends = outlook.data?.run_time?.expected_s ?? null;
-  const late = ends !== null && usual.median !== null ? ends - usual.median : null;
   const runFigures = useMemo(() => (steps ? runVerdict(steps) : null), [steps]);
   const explained = useQuery(explanationQuery(job.job_id, job.cluster, within ? isoTime(asked) : null));
   // Who is named is drawn from the start, until the reader chooses another neighbour or none.
   const asNeighbour = search.beside ?? explained.data?.named ?? "none";
   const neighbour = asNeighbour === "none" ? null : asNeighbour;
   const onset = useMemo(() => onsetOf(explained.data), [explained.data]);
-  const ahead = pace && aheadOf(explained.data, late, usual.median);
-  // One step above its range is no slow job: no figure raises an alarm that the verdict does not.
-  const calm = explained.data?.verdict === "not slow";
   const gutters = useMedia("(max-width: 720px)") ? NARROW : WIDE;
   const time = useMemo((): StepClock | undefined => {
     if (begin === null || !steps) return undefined;
@@ -199,8 +166,6 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
   });
   const span = useMemo(() => time?.span ?? { from: start ?? until - 1, to: until }, [time, start, until]);
   const slow = explained.data?.slowdown;
-  const whole = slow && wholeText(slow.factor, usual);
-  const outside = outsideText(life, parseTime(job.end), asked, now);
   const replay =
     fabric && placed && routers.length > 1
       ? {
@@ -275,80 +240,22 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
           </a>
         ))}
       </div>
-      <section className="card job-verdict" aria-label="Verdict">
-        <div>
-          {outside && <p className="job-outside">{outside}</p>}
-          {explained.data?.slowed && <Slowed slowed={explained.data.slowed} job={job.job_id} />}
-          {refused([explained]) ? (
-            <Unanswered line what="what changed" asked={[explained]} />
-          ) : (
-            <>
-              <h2>{explained.data?.title ?? "Looking for changes"}</h2>
-              <p className="muted">
-                {explained.data?.detail ?? explained.failureReason?.message ?? " "} {whole}{" "}
-                {running && outlook.data?.run_time && endsSentence(outlook.data.run_time, now)}
-                {explained.data?.incident_id != null && (
-                  <>
-                    {" "}
-                    <IncidentLink incident={explained.data.incident_id} />
-                  </>
-                )}
-              </p>
-            </>
-          )}
-          {refused([congestion]) && routers.length > 0 && <Unanswered line what="the counters" asked={[congestion]} />}
-        </div>
-        <div className="figures">
-          {pace ? (
-            <>
-              <Figure
-                value={`${ratio(pace.now)} s`}
-                label={steps && isSilent(steps, time) ? "last step" : "step time now"}
-                bad={pace.slow && !calm}
-              />
-              <Figure value={`${ratio(pace.usual)} s`} label="mean of other runs" />
-            </>
-          ) : (
-            <>
-              <Figure
-                value={lostTime(elapsed)}
-                label={running ? "elapsed so far" : "elapsed"}
-                bad={usual.factor !== null && usual.factor >= 1.1 && !calm}
-              />
-              <Figure
-                value={usual.median === null ? "unknown" : lostTime(usual.median)}
-                label={
-                  usual.median === null
-                    ? "usual: too few jobs"
-                    : `usual, ${plural(usual.runs, "job")} of the same ${inWords(usual.basis)}`
-                }
-              />
-            </>
-          )}
-          {ahead && <Figure {...ahead} />}
-          {stalls.own !== null && (
-            <Figure
-              value={ratio(stalls.own)}
-              label={
-                stalls.machine === null
-                  ? wordsOf(fabric).ratio
-                  : `${wordsOf(fabric).ratio}, machine ${ratio(stalls.machine)}`
-              }
-              bad={stalls.machine !== null && stalls.own > 1.5 * stalls.machine}
-            />
-          )}
-          {stalls.own === null && congestion.isLoading && (
-            <Figure value="0.0" label={`${wordsOf(fabric).ratio}, machine 0.0`} pending />
-          )}
-          {runFigures && runFigures.steps > 0 && !pace && (
-            <Figure
-              value={runFigures.factor === null ? `${ratio(runFigures.mean)} s` : change(runFigures.factor)}
-              label={runFigures.factor === null ? "mean step" : "mean step, compared with other runs"}
-              bad={(runFigures.factor ?? 1) >= 1.1}
-            />
-          )}
-        </div>
-      </section>
+      <Verdict
+        job={job}
+        fabric={fabric}
+        life={life}
+        asked={asked}
+        now={now}
+        running={running}
+        elapsed={elapsed}
+        usual={usual}
+        steps={steps}
+        time={time}
+        figures={runFigures}
+        explained={explained}
+        outlook={outlook.data}
+        congestion={congestion}
+      />
       <div className="job-main">
         <div className="job-left">
           <RunCard
@@ -416,36 +323,6 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
           {placed && !within && <NetworkNoiseCard job={job.job_id} cluster={job.cluster ?? ""} />}
         </div>
       </div>
-    </div>
-  );
-}
-
-const IncidentLink = ({ incident }: { incident: number }) => (
-  <Link to="/incidents/$incident" params={{ incident: String(incident) }}>
-    Incident {incident}
-  </Link>
-);
-
-/** Incidents that a verdict names before it counts the rest. */
-const NAMED = 3;
-
-/** What a job cost others: the first that its page says of it. */
-function Slowed({ slowed, job }: { slowed: NonNullable<Explanation["slowed"]>; job: string }) {
-  const more = slowed.incidents.length - NAMED;
-  return (
-    <div className="job-slowed">
-      <h2>{slowedText(slowed)}</h2>
-      <p className="job-incidents">
-        {slowed.incidents.slice(0, NAMED).map((incident) => (
-          <IncidentLink key={incident} incident={incident} />
-        ))}
-        {more > 0 && (
-          <Link to="/incidents" search={{ job }}>
-            {plural(more, "more", "more")}
-          </Link>
-        )}
-        <span className="muted">Based on traffic and timing; not proof of cause</span>
-      </p>
     </div>
   );
 }

@@ -236,10 +236,12 @@ export function LabPage() {
                   onPick={(t) => open(t.task_id)}
                 />
               ) : (
-                <Empty title="No tasks yet">Choose a study on the left.</Empty>
+                <Empty title="No tasks yet">Choose a study.</Empty>
               )}
             </section>
-            {shown !== undefined && <TaskPanel key={shown} id={shown} onCancel={() => cancel.mutate(shown)} />}
+            {shown !== undefined && (
+              <TaskPanel key={shown} id={shown} named={shown === search.task} onCancel={() => cancel.mutate(shown)} />
+            )}
           </div>
         </div>
       )}

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useMemo } from "react";
+import { useEffect, useMemo, useRef } from "react";
 import { isOver, taskError, taskQuery, type Task } from "../../api/tasks";
 import { type Column, DataTable } from "../../components/DataTable";
 import { Failure, Waiting } from "../../components/Notice";
@@ -12,13 +12,23 @@ import { WhatIfMap } from "./WhatIfMap";
 import { address } from "../../api/client";
 import { TableExport } from "../../components/TableExport";
 
-/** One task: how far it is, what came out, and why it failed. */
-export function TaskPanel({ id, onCancel }: { id: number; onCancel: () => void }) {
+/** How much of a panel is in sight at least. */
+const LEAST_SEEN = 96;
+
+/** One task: how far it is, what came out, and why it failed. `named`: the address names it, so that it must be in sight. */
+export function TaskPanel({ id, named, onCancel }: { id: number; named: boolean; onCancel: () => void }) {
   const answer = useQuery({
     ...taskQuery(id),
     refetchInterval: ({ state }) => (state.data && !isOver(state.data) ? 1000 : false),
   });
   const task = answer.data;
+  const panel = useRef<HTMLElement>(null);
+  const known = task !== undefined;
+  useEffect(() => {
+    // Where columns stand below one another it is below all studies.
+    const top = panel.current?.getBoundingClientRect().top ?? 0;
+    if (named && known && top > innerHeight - LEAST_SEEN) panel.current?.scrollIntoView();
+  }, [named, known]);
   if (answer.error && !task)
     return (
       <section className="card" aria-label="Task">
@@ -32,7 +42,7 @@ export function TaskPanel({ id, onCancel }: { id: number; onCancel: () => void }
       </section>
     );
   return (
-    <section className="card lab-task" aria-label="Task">
+    <section className="card lab-task" aria-label="Task" ref={panel}>
       <div className="card-head">
         <div className="card-title">
           <h2>Task {task.task_id}</h2>

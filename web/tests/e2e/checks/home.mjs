@@ -23,7 +23,11 @@ export async function home({ url, check, api, fabrics }) {
       assert.match(links, /g10 → g11.*9\.1/);
       assert.ok(slowed.includes(told.victims[0].job_id) && slowed.includes("+31 %"), slowed);
       assert.ok(remedy.includes(told.remedies[0].text), remedy);
-      assert.match(remedy, /Saves up to .* at the pace of \d\d:\d\d:\d\d UTC/, "a saving says of which moment it is");
+      assert.match(
+        remedy,
+        /At the speed of \d\d:\d\d:\d\d UTC, this saves up to /,
+        "a saving says of which moment it is",
+      );
       // Whom it slows needs attention, with what that costs; who causes it is not listed among those that suffer.
       const item = page.locator(".home-item", { hasText: `Job ${told.victims[0].job_id} ` });
       assert.match(await item.first().textContent(), /is slow: \+31 % since (\d+ [A-Z][a-z]{2} )?\d\d:\d\d/);
@@ -85,6 +89,19 @@ export async function home({ url, check, api, fabrics }) {
       assert.equal(await label.textContent(), "Lost to noise, last 7 days");
       await page.reload();
       assert.equal(await label.textContent(), "Lost to noise, last 7 days");
+    },
+    { fixtureOnly: true },
+  );
+
+  await check(
+    "a moment without counters is unknown, not calm",
+    async (page) => {
+      await page.goto(`${url}/?at=${new Date(Date.now() - 40 * 86_400_000).toISOString()}`);
+      const card = page.locator('section[aria-label="Needs attention"]');
+      await card.getByText("No counters for this time").waitFor();
+      assert.doesNotMatch(await card.textContent(), /Nothing needs attention|none of them is slow/);
+      const lost = page.locator(".home-figures > div", { hasText: "Lost to noise" });
+      assert.match(await lost.textContent(), /–\s*no counters for this time/);
     },
     { fixtureOnly: true },
   );

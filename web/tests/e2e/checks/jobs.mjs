@@ -451,6 +451,18 @@ export async function estimates({ url, check, api }) {
   });
 
   await check(
+    "blame, drivers and forecasts say that they are of all machines, whichever the top bar names",
+    async (page) => {
+      await page.goto(`${url}/?machine=torus-like`);
+      for (const path of ["blame", "drivers", "forecast"]) {
+        await page.goto(`${url}/${path}`);
+        await page.locator(".context .subtitle", { hasText: "all machines" }).waitFor();
+      }
+    },
+    { fixtureOnly: true },
+  );
+
+  await check(
     "a forecaster that has become worse than its backtest says so next to its promise; one that has not does not",
     async (page) => {
       const facts = page.locator('section[aria-label="Forecaster"] .facts');

@@ -554,6 +554,15 @@ export async function visits({ url, check, api, timed }) {
       const other = await page.context().newPage();
       await other.goto(page.url());
       await other.waitForSelector('section[aria-label="Task"] .lab-table tbody tr[aria-rowindex]');
+      // Where the columns stand below one another, too.
+      await other.setViewportSize({ width: 1024, height: 768 });
+      await other.reload();
+      const heading = other.locator('section[aria-label="Task"] h2');
+      await until(
+        async () => (await heading.boundingBox())?.y ?? Infinity,
+        (y) => y > 48 && y < 700,
+        "the result in sight",
+      );
     },
     { fixtureOnly: true },
   );

@@ -152,6 +152,35 @@ export async function refusals({ url, check, api, fabricUrl }) {
   );
 
   await check(
+    "a page that is open during an update of the platform loads its new files, and stays while they are out of reach",
+    async (page) => {
+      const { items } = await api("/jobs?limit=200");
+      await page.goto(`${url}/jobs/${items.find((job) => job.runs > 0).job_id}`);
+      const alertMe = page.getByRole("button", { name: "Alert me" }).first();
+      await page.route(/assets\/RuleDialog/, (route) => route.fulfill({ status: 404, body: "" }));
+      const ask = async () => {
+        await alertMe.waitFor();
+        await page.evaluate(() => (window.old = true));
+        await alertMe.click();
+      };
+      await ask();
+      await page.getByRole("button", { name: "Try again" }).waitFor();
+      await page.waitForTimeout(500);
+      assert.equal(await page.evaluate(() => window.old), true);
+      await page.reload();
+      await page.route(`${url}/`, (route) => route.fulfill({ body: '<script src="/assets/index-newer.js"></script>' }));
+      await ask();
+      await until(
+        () => page.evaluate(() => window.old ?? null).catch(() => true),
+        (old) => old === null,
+        "the page is loaded anew",
+      );
+      await alertMe.waitFor();
+    },
+    { fixtureOnly: true },
+  );
+
+  await check(
     "a download that is refused says so, and a granted one is saved",
     async (page) => {
       const { items } = await api("/advice");
