@@ -1,5 +1,5 @@
 import * as Radix from "@radix-ui/react-dialog";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 
 interface Props {
   open: boolean;
@@ -13,14 +13,26 @@ export function Dialog({ open, title, onClose, children }: Props) {
     <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Radix.Portal>
         <Radix.Overlay className="dialog-veil" />
-        <Radix.Content className="dialog" aria-describedby={undefined}>
-          <Radix.Title asChild>
-            <h2>{title}</h2>
-          </Radix.Title>
-          {children}
-        </Radix.Content>
+        <Panel title={title}>{children}</Panel>
       </Radix.Portal>
     </Radix.Root>
+  );
+}
+
+/** When it closes, the focus goes back to what had it before: a dialog without a trigger of Radix leaves it nowhere. */
+function Panel({ title, children }: Pick<Props, "title" | "children">) {
+  const [opener] = useState(() => document.activeElement);
+  return (
+    <Radix.Content
+      className="dialog"
+      aria-describedby={undefined}
+      onCloseAutoFocus={() => opener instanceof HTMLElement && opener.focus()}
+    >
+      <Radix.Title asChild>
+        <h2>{title}</h2>
+      </Radix.Title>
+      {children}
+    </Radix.Content>
   );
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { axisText, bytes, change, duration, fraction, lostTime, plural, ratio, si } from "./format";
+import { axisText, bytes, change, cut, duration, fraction, lostTime, plural, ratio, si } from "./format";
 import { intervalText, parseTime, timeTicks } from "./time";
 import { csv } from "./tables";
 import { stringifySearch, wholeNumber } from "./address";
@@ -140,4 +140,8 @@ it("keeps addresses flat and short", () => {
     undefined,
     undefined,
   ]);
+});
+
+it("cuts a name to the letters that a picture has room for", () => {
+  expect([cut("amg", 3), cut("amg-long", 4), cut("amg", 0)]).toEqual(["amg", "amg…", "…"]);
 });

@@ -75,6 +75,10 @@ export function bytes(value: number | null | undefined): string {
   return `${scale === 1 ? count(value) : shortRatio(value / scale)} ${unit}`;
 }
 
+/** A name in a picture, with at most so many letters. */
+export const cut = (name: string, letters: number): string =>
+  name.length > letters ? `${name.slice(0, Math.max(0, letters - 1))}…` : name;
+
 /** A change as a factor from ×1.5 up (or ÷1.5 down), as a percentage between. */
 export function change(factor: number | null | undefined): string {
   if (!isKnown(factor) || factor < 0) return UNKNOWN;

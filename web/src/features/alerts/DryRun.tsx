@@ -10,7 +10,7 @@ import { AccessButton } from "../../components/buttons";
 import type { Column } from "../../components/DataTable";
 import { Failure, Waiting } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
-import { count, duration, plural } from "../../lib/format";
+import { count, cut, duration, plural } from "../../lib/format";
 import { moment, timeTicks, day, clock, ZONE } from "../../lib/time";
 import { valueText } from "./standing";
 import { address } from "../../api/client";
@@ -175,7 +175,7 @@ function Spans({ run, name }: { run: DryRun; name: (fired: Fired) => string }) {
           {rows.slice(0, SHOWN).map((row, i) => (
             <g key={row}>
               <text x={left - 8} y={i * 18 + 13} textAnchor="end">
-                {row.length > 14 ? `${row.slice(0, 13)}…` : row}
+                {cut(row, 14)}
               </text>
               {run.alerts
                 .filter((fired) => name(fired) === row)

@@ -182,7 +182,7 @@ function WorstPath({ diagnosis, ratioWord, switches, onSelect }: Omit<FindingsPr
             {sampled ? "fraction" : ratioWord}
           </th>
           <th scope="col" className="numeric">
-            {sampled ? "ours, use" : "use"}
+            {sampled ? "use by job" : "use"}
           </th>
         </tr>
       </thead>

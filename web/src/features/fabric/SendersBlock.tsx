@@ -5,6 +5,7 @@ import type { Moment } from "../../api/queries";
 import { Unanswered } from "../../components/Notice";
 import { percent } from "../../lib/format";
 import { sendersOf, sendersQuery, sendersText } from "../../machine/senders";
+import { capital } from "../../machine/words";
 
 const SHOWN = 3;
 
@@ -50,7 +51,7 @@ export function SendersBlock({
         <Unanswered line what="who sends" asked={[answer]} />
       ) : (
         !senders?.length && (
-          <p className="muted">{sendersText(links) || "No traffic between routers in this window."}</p>
+          <p className="muted">{capital(sendersText(links)) || "No traffic between routers in this window."}</p>
         )
       )}
     </div>

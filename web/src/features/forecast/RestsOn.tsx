@@ -10,7 +10,7 @@ import type { Column } from "../../components/DataTable";
 import { Waiting } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
 import { Segmented } from "../../components/choices";
-import { count, plural } from "../../lib/format";
+import { count, cut, plural } from "../../lib/format";
 import { applicationText } from "../estimates/applications";
 import { restsText } from "./texts";
 import { address } from "../../api/client";
@@ -82,7 +82,6 @@ export function RestsOn({ application: { exe, nodes } }: { application: Applicat
 
 const LEFT = 230;
 const SHORT = 34;
-const cut = (name: string) => (name.length > SHORT ? `${name.slice(0, SHORT - 1)}…` : name);
 
 function Inputs({ rests }: { rests: Rests }) {
   const [box, size] = useSize();
@@ -108,7 +107,7 @@ function Inputs({ rests }: { rests: Rests }) {
               <g key={input.name}>
                 <title>{`${input.name}: ${input.meaning}, ${input.verdict}`}</title>
                 <text className={sure ? "strong" : undefined} x={LEFT - 10} y={row.y + 4} textAnchor="end">
-                  {cut(input.name)}
+                  {cut(input.name, SHORT)}
                 </text>
                 {input.verdict === "not used" ? (
                   <text x={layout.x(0) + 8} y={row.y + 4}>

@@ -7,7 +7,7 @@ import { useSize } from "../../charts/Canvas";
 import { type Gutters, incidentHeight, incidentLayout, type IncidentTimes, NARROW, WIDE } from "../../charts/timeRows";
 import type { Column } from "../../components/DataTable";
 import { PictureCard } from "../../components/PictureCard";
-import { change, count, ratio } from "../../lib/format";
+import { change, count, cut, ratio } from "../../lib/format";
 import { useMedia } from "../../lib/screen";
 import { clock, parseTime, ZONE } from "../../lib/time";
 import { untilText } from "./words";
@@ -151,12 +151,15 @@ function Picture({ stored, ratioWord, now, gutters, known }: PictureProps) {
           {stored.victims.map((one, i) => {
             const bar = layout.bars[i];
             if (!bar) return null;
+            // Up to its bar, or to its figure where the bar is below it.
+            const room = (head ? width - 64 : bar.x) - 8 * one.job_id.length;
             return (
               <g key={one.job_pk}>
                 <text className="name" x={0} y={bar.top + 12}>
+                  <title>{one.name}</title>
                   {one.job_id}
                   <tspan className="unit" dx="6">
-                    {one.name}
+                    {cut(one.name ?? "", Math.floor(room / 7) - 1)}
                   </tspan>
                 </text>
                 <rect

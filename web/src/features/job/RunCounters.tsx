@@ -7,7 +7,7 @@ import { useSize } from "../../charts/Canvas";
 import { firstOf } from "../../charts/steps";
 import type { Column as TableColumn } from "../../components/DataTable";
 import { PictureCard } from "../../components/PictureCard";
-import { plural, si } from "../../lib/format";
+import { cut, plural, si } from "../../lib/format";
 import { address } from "../../api/client";
 
 const ROW = 30;
@@ -115,7 +115,7 @@ function Lines({ all }: { all: [string, Column][] }) {
               <g key={name}>
                 <title>{`${name}: up to ${si(most)} a step`}</title>
                 <text className="name" x={0} y={text(i)}>
-                  {name.length > letters ? `${name.slice(0, letters - 1)}…` : name}
+                  {cut(name, letters)}
                 </text>
                 <path d={path} />
                 <text className="name" x={width} y={text(i)} textAnchor="end">

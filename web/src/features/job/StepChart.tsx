@@ -3,6 +3,7 @@ import type { Explanation } from "../../api/estimateShapes";
 import { useSize } from "../../charts/Canvas";
 import { BaseAxis, ValueAxis } from "../../charts/axis";
 import { isSilent, type StepClock, type StepSeries, stepsLayout } from "../../charts/steps";
+import { cut } from "../../lib/format";
 import { clock, parseTime } from "../../lib/time";
 
 // The moment from which a job was slow, as a labelled line: who started or sends more then, where an answer names a job.
@@ -13,13 +14,16 @@ export interface Onset {
   label: string;
 }
 
+/** Of a name in the line's label, which has a part of the picture's width. */
+const LETTERS = 20;
+
 export function onsetOf(explanation: Explanation | undefined): Onset | null {
   const slow = explanation?.slowdown;
   if (!slow || slow.from_start) return null;
   const named = explanation.candidates.find((one) => one.named);
   const at = named ? parseTime(named.changed ?? named.start) : parseTime(slow.since);
   if (at === null) return null;
-  const who = named && [named.name, named.job_id].filter(Boolean).join(" ");
+  const who = named && [cut(named.name ?? "", LETTERS), named.job_id].filter(Boolean).join(" ");
   return {
     at,
     label: named ? `${who} ${named.change === "started" ? "started" : "sends more"}` : "slower from here on",

@@ -4,6 +4,7 @@ import { BaseAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
 import type { Column } from "../../components/DataTable";
 import { PictureCard } from "../../components/PictureCard";
+import { cut } from "../../lib/format";
 import { type Box, type BoxSeries, factName } from "./results";
 import { address } from "../../api/client";
 
@@ -76,7 +77,7 @@ function Picture({ series }: { series: BoxSeries }) {
               <g key={i} className={one.median === best ? "best" : undefined}>
                 <title>{`${one.label}: median ${figure(one.median)}, quartiles ${figure(one.q1)} to ${figure(one.q3)}`}</title>
                 <text className="box-label" x={LEFT - 10} y={y + 4} textAnchor="end">
-                  {one.label.length > LETTERS ? `${one.label.slice(0, LETTERS - 1)}…` : one.label}
+                  {cut(one.label, LETTERS)}
                 </text>
                 <line className="whisker" x1={x(one.low)} x2={x(one.high)} y1={y} y2={y} />
                 <rect

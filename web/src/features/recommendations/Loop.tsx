@@ -54,7 +54,7 @@ export function Loop() {
       {mine.length ? (
         mine.map((task) => <Turn key={task.task_id} task={task} onCancel={() => cancel.mutate(task.task_id)} />)
       ) : !tasks.data ? (
-        <Unanswered what="the turns" asked={[tasks]} />
+        <Unanswered what="the runs of the loop" asked={[tasks]} />
       ) : (
         <p className="muted card-note">
           No loop has run yet. A loop simulates a pattern on a fabric, reconstructs the traffic only from the counters,

@@ -119,8 +119,7 @@ export function RecommendationsPage() {
               <div className="card-title">
                 <h2>All advice</h2>
                 <span className="subtitle">
-                  {count(rows.length)}
-                  {pages.hasNextPage ? " shown, more below" : ""} · newest first
+                  {pages.data && `${count(rows.length)}${pages.hasNextPage ? " shown, more below" : ""} · `}newest first
                 </span>
               </div>
             </div>

@@ -240,6 +240,24 @@ export async function ownRuns({ url, check }) {
 
 export async function recommendations({ url, check }) {
   await check(
+    "advice is not counted before it is known",
+    async (page) => {
+      let answer;
+      const held = new Promise((resolve) => (answer = resolve));
+      await page.route(/api\/v1\/advice\?/, async (route) => {
+        await held;
+        await route.continue();
+      });
+      await page.goto(`${url}/advice`);
+      const title = page.locator('section[aria-label="Recommendations"] .card-title');
+      assert.equal(await title.textContent(), "All advicenewest first");
+      answer();
+      await title.getByText("3 · newest first").waitFor();
+    },
+    { fixtureOnly: true },
+  );
+
+  await check(
     "a recommendation has its gain with an interval, plots before and after, matrices and its tables",
     async (page) => {
       await page.goto(`${url}/advice`);

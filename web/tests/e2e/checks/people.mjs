@@ -384,6 +384,25 @@ export async function visits({ url, check, api, timed }) {
   });
 
   await check(
+    "in a picture the name of a job ends before what is next to it, however long it is",
+    async (page) => {
+      await page.route(/api\/v1\/(incidents|jobs)\/\d+/, async (route) => {
+        const response = await route.fetch();
+        const body = (await response.text()).replace(/"(amg|pf3d)"/g, JSON.stringify("one-name-".repeat(20)));
+        await route.fulfill({ response, body });
+      });
+      const box = (locator) => locator.evaluate((one) => one.getBoundingClientRect().toJSON());
+      await page.goto(`${url}/incidents/140`);
+      const row = page.locator("g", { has: page.locator(".incident-bar") }).last();
+      assert.ok((await box(row.locator("text").first())).right <= (await box(row.locator(".incident-bar"))).left);
+      await page.goto(`${url}/jobs/${(await api("/incidents/140")).victims[0].job_id}`);
+      const onset = page.locator(".job-steps .onset text").first();
+      assert.ok((await box(onset)).left >= (await box(page.locator(".job-steps svg[role=img]"))).left);
+    },
+    { fixtureOnly: true },
+  );
+
+  await check(
     "hostile names of jobs, users and hosts are text",
     async (page) => {
       for (const path of [

@@ -239,6 +239,29 @@ export async function layout(site) {
     assert.deepEqual(wrong, {});
   });
   await check(
+    "a dialog that Escape closes gives the focus back to the button that opened it",
+    async (page) => {
+      for (const [path, name] of [
+        ["/incidents", "Window"],
+        ["/lab", "Worked example"],
+        ["/alerts?view=silences", "New silence"],
+      ]) {
+        await opened(page, url + path);
+        const button = page.locator("main button", { hasText: name });
+        await button.press("Enter");
+        await page.locator(".dialog").waitFor();
+        await page.keyboard.press("Escape");
+        await page.locator(".dialog").waitFor({ state: "detached" });
+        await until(
+          () => button.evaluate((one) => one === document.activeElement),
+          (focused) => focused,
+          `the focus on ${name}`,
+        );
+      }
+    },
+    { fixtureOnly: true },
+  );
+  await check(
     "whatever is shown, the fabric's bar says its window whole and has the same controls from 1024 pixels on; above 1400 it is 48 pixels high",
     async (page) => {
       const { api, timed } = site;
