@@ -33,13 +33,15 @@ describe("the words of an incident", () => {
       { state: "open", node_hours: 1.1, node_hours_low: 0.7, node_hours_high: 1.9 },
       { state: "withdrawn", node_hours: 0, node_hours_low: 0, node_hours_high: 0 },
     ] as const;
-    expect(costText(some, false)).toBe("Named for 2 incidents in which slowed jobs lost 4.2 node-hours (95 %: 3.7 to 5.2)");
+    expect(costText(some, false)).toBe(
+      "Named for 2 incidents in which slowed jobs lost 4.2 node-hours (95 %: 3.7 to 5.2)",
+    );
     expect(costText(some.slice(0, 1), true)).toBe(
       "Named for at least 1 incident in which slowed jobs lost at least 3.1 node-hours",
     );
-    expect(costText([...some, { state: "over", node_hours: null, node_hours_low: null, node_hours_high: null }], false)).toBe(
-      "Named for 3 incidents in which slowed jobs lost at least 4.2 node-hours",
-    );
+    expect(
+      costText([...some, { state: "over", node_hours: null, node_hours_low: null, node_hours_high: null }], false),
+    ).toBe("Named for 3 incidents in which slowed jobs lost at least 4.2 node-hours");
     expect(costText(some.slice(2), false)).toBeNull();
     expect(costText([], false)).toBeNull();
   });
