@@ -164,7 +164,7 @@ def case_study_machine(parameters: Parameters, least_leaves: int) -> tuple[Machi
             f"{spec} has not at least {least_leaves} leaf switches of 32 nodes each",
             advice=f"Use {CASE_STUDY_TREE} or another xgft:2;32,LEAVES;1,SPINES.",
         )
-    return build_machine(fabric, "hw-adaptive", packet_bytes=4096), leaves
+    return build_machine(fabric, "hw-adaptive", packet_bytes=4096, output_queues=True), leaves
 
 
 #: Computation of pF3D's round, which the dissertation does not give. It is fitted to one published ratio, the time with incasts over the time alone.
