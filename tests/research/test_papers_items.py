@@ -609,15 +609,15 @@ def test_adaptive_routing_congests_all_links_from_core_switches_into_the_first_p
     assert ours["adaptive"] > ours["ftree"]
 
 
-def test_the_master_problem_alone_shares_more_links_than_partitioned_binary() -> None:
-    """Figure 5.10: more links carry two flows, and the barrier is faster than under ftree. In the text it is slower than with Partitioned Binary's routes, which the combined formulation returned: the row is `yes` only if ours is."""
+def test_the_master_problem_alone_is_worse_than_partitioned_binary_and_better_than_ftree() -> None:
+    """Figure 5.10: more links carry two flows than with Partitioned Binary's routes, which the combined formulation returned, and more are dark. The barrier is slower than with these, and faster than under ftree."""
     at = kept_figures("taffet2021", "figure 5.10")
-    shared, time = (
+    shared, dark, time = (
         {name: value for (name, column), value in at.items() if column == wanted}
-        for wanted in ("links with two flows", "time over the barrier alone")
+        for wanted in ("links with two flows", "dark links", "time over the barrier alone")
     )
-    assert shared["basic"] > shared["partitioned"] and time["basic"] < time["ftree"]
-    assert (row_of("taffet2021", "figure 5.10").state == "yes") == (time["basic"] > time["partitioned"])
+    assert shared["basic"] > shared["partitioned"] and dark["basic"] > dark["partitioned"]
+    assert time["partitioned"] < time["basic"] < time["ftree"]
 
 
 def kept_row(table: str) -> dict[str, float]:
