@@ -297,7 +297,7 @@ NB_MODULE(_packet, m) {
       [](std::uint32_t routers, std::uint32_t endpoints, Array<std::uint32_t> src, Array<std::uint32_t> dst,
          Array<double> bandwidth_bps, Array<double> latency_ns, Array<std::int32_t> buffer_bytes,
          Array<std::uint32_t> order, double router_delay_ns, std::uint32_t largest_packet_bytes,
-         Array<std::int32_t> level, Array<std::uint32_t> table, std::uint32_t vcs) {
+         Array<std::int32_t> level, Array<std::uint32_t> table, std::uint32_t vcs, bool output_queues) {
         auto f = std::make_unique<Fabric>();
         f->network = make_network(routers, endpoints, src, dst, bandwidth_bps, latency_ns, buffer_bytes, order,
                                   router_delay_ns, largest_packet_bytes);
@@ -315,7 +315,7 @@ NB_MODULE(_packet, m) {
           ports.push_back(static_cast<std::uint8_t>(f->network->port_of_link(link) % f->network->stride()));
         }
         f->routing = std::make_unique<packet::Routing>(
-            std::make_unique<packet::Tree>(*f->network, copy(level), std::move(ports), vcs));
+            std::make_unique<packet::Tree>(*f->network, copy(level), std::move(ports), vcs, output_queues));
         return f.release();
       },
       nb::rv_policy::take_ownership);

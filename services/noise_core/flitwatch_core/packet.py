@@ -631,8 +631,12 @@ def build_tree(
     router_delay_ns: float = 90.0,
     largest_packet_bytes: int = 4096,
     virtual_lanes: int = 1,
+    output_queues: bool = False,
 ) -> PacketFabric:
     """Build a tree of switches. `level` is each switch's level (0: leaf). `table` is the link of each (endpoint, router), or empty for d-mod-k.
+
+    With `output_queues`, a packet takes its next link's credit when it enters the port's queue, and returns the credit of its last link then, not
+    when it departs (CODES, fattree.c). Adaptive routing and samples count the bytes that wait or lack their credit.
 
     Raises ValueError if an endpoint is unreachable, or the table's routes do not arrive or can deadlock.
     """
@@ -645,6 +649,7 @@ def build_tree(
         _to_array(level, np.int32),
         _to_array(np.ravel(table), np.uint32),
         virtual_lanes,
+        output_queues,
     )
     return PacketFabric(core, routers, endpoints, np.size(links.src))
 

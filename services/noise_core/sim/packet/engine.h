@@ -145,6 +145,7 @@ class Engine final : public Host {
   const NicCounters& nic(std::uint32_t endpoint) const override { return nic_counters_[endpoint]; }
 
   // Interface for the routing policy.
+  static constexpr bool kOutputQueues = requires { requires Routing::kOutputQueues; };
   static constexpr bool kShared = Divided;               // loads of other routers can change meanwhile
   Time load(PortId port) const { return loads_[port]; }  // time when the port becomes idle, as of its last change
   const Time* loads() const { return loads_; }
@@ -254,6 +255,9 @@ class Engine final : public Host {
   template <bool kEjects>
   void commit(std::uint32_t i, PortId out, std::uint32_t channel, Time start);
   void eject(std::uint32_t i, Time end, const LinkTiming& link);
+  bool reserve(Line& c, const Packet& p, const Port& port, Time& wake);
+  template <bool kEjects>
+  Time entry(const Packet& p, Time start, const LinkTiming& link) const;
   void give_back(std::uint32_t channel, const Packet& p, Time when, Time stall);
   void count(NarrowCounters& in, std::uint32_t channel, std::uint32_t bytes, std::uint32_t flits, Time stall);
   void drain(std::uint32_t channel);
@@ -273,6 +277,9 @@ class Engine final : public Host {
   bool next_payload(std::uint32_t endpoint, Nic& nic, Packet& p, Time& born);
   void consume_payload(Nic& nic, const Packet& p, Time end);
   bool queue_exceeds_credit(const Packet& p, PortId out, std::uint32_t channel) const;
+  Time node_buffer(const Packet& p, const LinkTiming& link) const {
+    return link.serialise(static_cast<std::uint32_t>(network_.timing(network_.injection(p.dst)).buffer_bytes));
+  }
   [[gnu::cold, gnu::noinline]] void sample(Packet& p, PortId out, bool congested);
   void prefetch();
   void prefetch_packet(std::uint32_t event) const;

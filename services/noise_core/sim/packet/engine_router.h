@@ -195,8 +195,7 @@ template <class R, std::uint32_t N, bool D>
   if (__builtin_expect(vc >= open_planes_, 0)) open_planes(vc + 1);
   Line& c = channels_[channel];
   Time wake = 0;
-  if (c.head == kNil &&
-      credits_.template take<R::kReadsCredit>(c, p.wire_bytes, std::max(now_, port.free), start, wake)) {
+  if (c.head == kNil && reserve(c, p, port, wake)) {
     commit<false>(i, out, channel, start);
     return cascade();
   }
@@ -241,6 +240,24 @@ inline void Engine<R, N, D>::wake_later(Line& c, std::uint32_t channel, Time wak
   wheel_.push(wake, kWake | channel);
 }
 
+// Takes the packet's credit if it is known when the packet can depart or, with output queues, now. `wake` as in `take`.
+template <class R, std::uint32_t N, bool D>
+[[gnu::always_inline]] inline bool Engine<R, N, D>::reserve(Line& c, const Packet& p, const Port& port, Time& wake) {
+  const Time base = kOutputQueues ? now_ : std::max(now_, port.free);
+  const Time start = kOutputQueues ? now_ : std::max(base, p.arrived);
+  return credits_.template take<R::kReadsCredit>(c, p.wire_bytes, base, start, wake);
+}
+
+// Returns when a packet that departs at `start` enters the output queue: now, or for a node, which returns the credit
+// of a packet on arrival, when those ahead of it leave room.
+template <class R, std::uint32_t N, bool D>
+template <bool kEjects>
+inline Time Engine<R, N, D>::entry(const Packet& p, Time start, const LinkTiming& link) const {
+  if constexpr (!kEjects) return std::max(now_, p.arrived);
+  const Time room = node_buffer(p, link) - link.serialise(p.wire_bytes), returned = start + 2 * link.latency_ps;
+  return std::max(p.arrived, returned > room ? returned - room : 0);
+}
+
 // Packet i leaves its router through `out` at `start`.
 template <class R, std::uint32_t N, bool D>
 template <bool kEjects>
@@ -259,7 +276,8 @@ template <bool kEjects>
     loads_[out] = end + port.queued;
   const Time stall = start - p.arrived;
   if (__builtin_expect(options_.mark_after_ps != 0, 0)) sample(p, out, stall > options_.mark_after_ps);
-  const Time back = end + network_.timing_of(p.in_class).latency_ps;
+  const Time left = kOutputQueues ? entry<kEjects>(p, start, link) + link.serialise(p.wire_bytes) : end;
+  const Time back = left + network_.timing_of(p.in_class).latency_ps;
   if (D && p.part != part_)
     send_credit(p, back, stall);
   else
@@ -303,20 +321,19 @@ inline void Engine<R, N, D>::count(NarrowCounters& in, std::uint32_t channel, st
 
 // Returns whether the bytes waiting for the port, including the packet, exceed the available credits (Taffet 2021,
 // section 2.3.1). Committed packets already have their credit and count on both sides. A node accepts all packets, so
-// the credits of its link are those of a buffer like its switch's.
+// the credits of its link are those of a buffer like its switch's. With output queues, the packet itself does not
+// count: congested are more bytes than the buffer, waiting or without their credit.
 template <class R, std::uint32_t N, bool D>
 bool Engine<R, N, D>::queue_exceeds_credit(const Packet& p, PortId out, std::uint32_t channel) const {
   const Port& port = ports_[out];
   if (channel == kNil) {
-    const Time buffer =
-        network_.timing_of(port.timing_class)
-            .serialise(static_cast<std::uint32_t>(network_.timing(network_.injection(p.dst)).buffer_bytes));
+    const LinkTiming& link = network_.timing_of(port.timing_class);
     const Time unsent = port.free > now_ ? port.free - now_ : 0;
-    return unsent + network_.timing_of(port.timing_class).serialise(p.wire_bytes) > buffer;
+    return unsent + (kOutputQueues ? 2 * link.latency_ps : link.serialise(p.wire_bytes)) > node_buffer(p, link);
   }
   const Line& c = channels_[channel];
   const std::int32_t credit = credits_.known(c, now_);
-  std::int32_t queue = p.wire_bytes;
+  std::int32_t queue = kOutputQueues ? 0 : p.wire_bytes;
   for (std::uint32_t i = c.head; i != kNil && queue <= credit; i = packets_[i].next) queue += packets_[i].wire_bytes;
   return queue > credit;
 }
@@ -399,9 +416,9 @@ void Engine<R, N, D>::drain(std::uint32_t channel) {
   while (c.head != kNil) {
     const std::uint32_t i = c.head;
     Packet& p = packets_[i];
-    const Time base = std::max(now_, port.free), start = std::max(base, p.arrived);
+    const Time start = std::max({now_, port.free, p.arrived});
     Time wake = 0;
-    if (!credits_.template take<R::kReadsCredit>(c, p.wire_bytes, base, start, wake)) {
+    if (!reserve(c, p, port, wake)) {
       if (wake) wake_later(c, channel, wake);
       return;
     }

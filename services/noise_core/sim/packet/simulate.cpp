@@ -111,6 +111,14 @@ RunResult simulate(const Network& network, const Routing& routing, const Workloa
   return std::visit(
       [&](const auto& policy) {
         using Policy = std::decay_t<decltype(*policy)>;
+        if constexpr (std::is_same_v<Policy, Tree>)
+          if (policy->output_queues()) {
+            if (options.threads || !options.classes.classes.empty() || options.control.kind != ControlKind::kNone ||
+                kind != EngineKind::kEager)
+              throw std::invalid_argument(
+                  "output queues go without threads, traffic classes, congestion control and the oracle");
+            return run<Engine<QueuedTree, 11>>(network, QueuedTree(*policy), workload, options, control);
+          }
         if (options.threads) {
           check_divided(options, kind);
           const Division division = policy->divide();

@@ -10,8 +10,12 @@ constexpr std::uint32_t kFar = 1u << 30;
 }
 
 Tree::Tree(const Network& network, const std::vector<std::int32_t>& level, std::vector<std::uint8_t> table,
-           std::uint32_t vcs)
-    : network_(network), routers_(network.routers()), vcs_(vcs), table_(std::move(table)) {
+           std::uint32_t vcs, bool output_queues)
+    : network_(network),
+      routers_(network.routers()),
+      vcs_(vcs),
+      output_queues_(output_queues),
+      table_(std::move(table)) {
   if (level.size() != routers_) throw std::invalid_argument("level needs one entry per router");
   if (vcs_ < 1 || vcs_ > 15) throw std::invalid_argument("a tree has 1 to 15 virtual lanes");
   find_candidates(level);

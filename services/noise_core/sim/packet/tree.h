@@ -19,13 +19,15 @@ class Tree {
   // `level` of each router (0: leaf). `table`: for every endpoint, every router's port within the router
   // (endpoint-major, 255: none), or empty for d-mod-k. Throws std::invalid_argument if an endpoint is unreachable by
   // up*down* paths, a table's route does not arrive, or a table's routes can deadlock.
+  // `output_queues`: simulate() uses a QueuedTree.
   Tree(const Network& network, const std::vector<std::int32_t>& level, std::vector<std::uint8_t> table,
-       std::uint32_t vcs = 1);
+       std::uint32_t vcs = 1, bool output_queues = false);
 
   // Slabs of leaf switches with the switches above them.
   Division divide() const { return divide_by_cables(network_); }
 
   std::uint32_t vcs() const { return vcs_; }
+  bool output_queues() const { return output_queues_; }
   // A pair of endpoints always uses the same lane, so that its packets stay in order.
   std::uint32_t vc(const Packet& p) const {
     return vcs_ == 1 ? 0 : ((p.src * 0x9E3779B1u ^ p.dst * 0x85EBCA77u) >> 16) % vcs_;
@@ -43,6 +45,8 @@ class Tree {
     if (c.count == 1) return first + at(c, 0);
     const std::uint64_t draw = view.random() >> 32;
     if (static_cast<TreeMode>(p.mode) == TreeMode::kRandom) return first + at(c, Random::scale(draw, c.count));
+    if constexpr (requires { requires View::kOutputQueues; })
+      return first + at(c, least_occupied(first, c, Random::scale(draw, c.count), vc(p), view));
     return first + at(c, least_loaded(first, c, Random::scale(draw, c.count), view));
   }
   // A packet leaves for p.cur. Returns its port there within the router, or kNil if that is chosen on arrival.
@@ -132,6 +136,20 @@ class Tree {
     return static_cast<std::uint32_t>(best & 255);
   }
 
+  // With output queues: a random port if no bytes wait there or lack their credit, else the first with the fewest.
+  template <class View>
+  std::uint32_t least_occupied(PortId first, Candidates c, std::uint32_t random, std::uint32_t vc, View& view) const {
+    std::uint32_t best = random;
+    Time least = view.congestion(first + at(c, best), vc);
+    for (std::uint32_t k = 0; k < c.count && least; ++k) {
+      const Time load = view.congestion(first + at(c, k), vc);
+      if (load >= least) continue;
+      best = k;
+      least = load;
+    }
+    return best;
+  }
+
   void find_candidates(const std::vector<std::int32_t>& level);
   void add_candidates(std::uint32_t router, std::uint32_t leaf, const std::vector<std::uint8_t>& ports);
   void build_static_table(const std::vector<std::int32_t>& level);
@@ -140,9 +158,17 @@ class Tree {
 
   const Network& network_;
   std::uint32_t routers_, leaves_ = 0, vcs_;
+  bool output_queues_;
   std::vector<std::uint32_t> leaf_number_, first_up_;
   std::vector<Candidates> candidates_;  // [router][leaf]
   std::vector<std::uint8_t> lists_, table_;
+};
+
+// A tree of switches with a queue at each output, as in Taffet's simulator (CODES, fattree.c): a packet takes the
+// credit of its link when it enters the queue, and leaves the buffer of its input then, not when it departs.
+struct QueuedTree : Tree {
+  static constexpr bool kOutputQueues = true;
+  explicit QueuedTree(const Tree& tree) : Tree(tree) {}
 };
 
 }  // namespace flitwatch::sim::packet

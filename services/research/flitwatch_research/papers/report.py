@@ -123,7 +123,9 @@ def _format_figures(one: Item, measured: Ours, routes: Mapping[str, Any], interv
     ours = measured[place]
     if place in RATIOS:
         printed = [figure for figure in printed if (figure.row, figure.column) in ours]
-        return "over the first row: " + _list_figures(printed, *as_ratios(printed, dict(ours)), unit="", intervals={})
+        first = ours[printed[0].row, printed[0].column]
+        scaled = {key: (low / first, high / first) for key, (low, high) in intervals.items() if key[:2] == place}
+        return "over the first row: " + _list_figures(printed, *as_ratios(printed, dict(ours)), "", scaled)
     mine = [ours.get((figure.row, figure.column)) for figure in printed]
     if all(x == figure.value for x, figure in zip(mine, printed, strict=True)):
         return f"{len(printed)} published; ours are equal"

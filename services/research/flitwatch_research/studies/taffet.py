@@ -143,8 +143,8 @@ def congestion_of(
 CASE_STUDY_TREE = "xgft:2;32,72;1,16"
 
 
-def case_study_machine(parameters: Parameters, least_leaves: int) -> tuple[Machine, int]:
-    """Return the tree named by `topology` with adaptive routing, and its number of leaves.
+def case_study_machine(parameters: Parameters, least_leaves: int, output_queues: bool = False) -> tuple[Machine, int]:
+    """Return the tree named by `topology` with adaptive routing, and its number of leaves; its switches can have output queues.
 
     Raises
     ------
@@ -164,7 +164,7 @@ def case_study_machine(parameters: Parameters, least_leaves: int) -> tuple[Machi
             f"{spec} has not at least {least_leaves} leaf switches of 32 nodes each",
             advice=f"Use {CASE_STUDY_TREE} or another xgft:2;32,LEAVES;1,SPINES.",
         )
-    return build_machine(fabric, "hw-adaptive", packet_bytes=4096), leaves
+    return build_machine(fabric, "hw-adaptive", packet_bytes=4096, output_queues=output_queues), leaves
 
 
 #: Computation of pF3D's round, which the dissertation does not give. It is fitted to one published ratio, the time with incasts over the time alone.

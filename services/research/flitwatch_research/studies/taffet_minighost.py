@@ -85,8 +85,8 @@ class Ghost:
     imbalance: float
 
     @classmethod
-    def of(cls, parameters: Parameters, kbytes: float = 2000) -> Ghost:
-        """Build the case from the parameters of `run_minighost`.
+    def of(cls, parameters: Parameters, kbytes: float = 2000, output_queues: bool = False) -> Ghost:
+        """Build the case from the parameters of `run_minighost`. The switches of the dissertation's simulator have output queues.
 
         Raises
         ------
@@ -99,7 +99,7 @@ class Ghost:
             read_number(parameters, "compute", 45.0, 0.0, 1000.0),
             read_number(parameters, "imbalance", 0.05, 0.0, 1.0),
         )
-        machine, _ = case_study_machine(parameters, 24)
+        machine, _ = case_study_machine(parameters, 24, output_queues)
         ranks = np.arange(int(np.prod(GHOST_GRID)))
         nodes, a_leaf = ranks.size // GHOST_RANKS_A_NODE, 32 * GHOST_RANKS_A_NODE
         mappings = {

@@ -96,6 +96,7 @@ def build_machine(
     credit_delay_ns: float = 0.0,
     virtual_lanes: int = 1,
     buffer_bytes: float | None = None,
+    output_queues: bool = False,
 ) -> Machine:
     """Build the engine's fabric.
 
@@ -109,6 +110,8 @@ def build_machine(
         Number of lanes in a tree; each pair of endpoints uses one.
     buffer_bytes : float, optional
         Buffer of one virtual channel of a dragonfly (default: Wang 2018).
+    output_queues : bool
+        Switches of a tree have a queue at each output, as in Taffet's simulator (`packet.build_tree`).
     credit_delay_ns : float
         Added to every link's propagation, and thus to both directions of the credit round trip.
 
@@ -166,6 +169,7 @@ def build_machine(
         largest_packet_bytes=wire,
         table=() if table is None else table,
         virtual_lanes=virtual_lanes,
+        output_queues=output_queues,
     )
     return Machine(full, core, routings.get(routing, packet.TreeMode.STATIC), routing)
 
