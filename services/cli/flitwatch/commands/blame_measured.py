@@ -135,7 +135,8 @@ def show_measured(result: MeasuredBlame) -> None:
         )
         found = ", ".join(f"+{one['effect']:.0%}: {one['found']} of {one['draws']}" for one in result["power"])
         stderr_console().print(
-            f"A user planted in shuffled run times is found at q ≤ {FOUND_Q}: {found or 'no user can be tested'}.", highlight=False
+            f"A user planted in shuffled run times is found at q ≤ {FOUND_Q}: {found or 'no user can be tested'}.",
+            highlight=False,
         )
     for note in result["notes"]:
         stderr_console().print(note, highlight=False)
