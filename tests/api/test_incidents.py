@@ -103,6 +103,18 @@ def test_a_time_without_jobs_and_counters_is_unknown_not_quiet(
             True,
             False,
         ]
+    # Counters that ended an hour ago say nothing, and those of network cards alone do.
+    with connect(url, role="owner") as conn, conn.transaction(force_rollback=True):
+        end_s = conn.execute("SELECT extract(epoch FROM max(ts))::float8 FROM router_1m").fetchone()[0]  # type: ignore[index]
+        assert [_has_counters(conn, machine["id"], end_s + second) for second in (0, 599, 3600)] == [True, True, False]
+        conn.execute("DELETE FROM router_1m")
+        conn.execute("DELETE FROM router_1h")
+        assert _has_counters(conn, machine["id"], end_s)
+        # Minutes expire before hours.
+        conn.execute("DELETE FROM endpoint_1m")
+        assert _has_counters(conn, machine["id"], end_s)
+        conn.execute("DELETE FROM endpoint_1h")
+        assert not _has_counters(conn, machine["id"], end_s)
 
 
 def test_names_are_those_that_the_caller_may_see_and_who_asks_by_a_hidden_one_finds_nothing(

@@ -328,6 +328,10 @@ def test_who_slowed_a_job_before_another_joined_is_named_first(several: bool) ->
     assert named({1: 0.2, 3: 0.15, 4: 0.2, 5: 0.2}) == []
     assert named({OWN: 0.6, 1: 0.3}) == [] and named({1: 0.93}, early_waiting=0.015) == []
     assert named({1: 0.93}, early_waiting=0.2) == []
+    # What it has while the second one jams the links does not count.
+    later = {1: 0.12, 2: 0.7, 3: 0.15}
+    weak = flow({1: 0.123, 2: 0.69, 3: 0.15}, moments=[(0.03, {1: 0.6, 3: 0.1}), (2.0, later), (2.0, later)])
+    assert name_jobs(replace(weak, several=several), OWN, [1, 3], [2]) == []
 
 
 @pytest.mark.parametrize(("waiting", "quiet"), [(0.0, 0.0), (0.019, 0.0), (0.3, 0.7)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from flitwatch_domain.explanation import slowdown
 from flitwatch_domain.explanation.candidates import Blamed, NeighbourJob, rank_jobs
 from flitwatch_domain.explanation.carriers import Count, RouterCounts, select_carrying_links
 from flitwatch_domain.explanation.incident import _sort_worst_first
+from flitwatch_domain.explanation.remedies import list_remedies
 
 
 def test_the_detail_gives_both_ratios_and_none_where_one_is_unknown() -> None:
@@ -291,6 +293,21 @@ def test_holding_saves_what_the_steps_to_come_would_take_longer() -> None:
         )
     gone = made(running, scenery(neighbour(1, T0 + 200, end_s=T0 + 299), onset_s=T0 + 200))
     assert all(one["kind"] != "hold" for one in gone["remedies"])
+
+
+def test_of_several_named_jobs_the_largest_is_held_and_none_alone_cost_the_whole() -> None:
+    """The first cause is hidden by a second one that joined later, and has a small part of the present waiting."""
+    found = slowdown.of_steps(steps(2.0, 20))
+    first, joined = rank_jobs([neighbour(1, T0 + 100), neighbour(4, T0 + 200)], scene())
+    blamed = [replace(first, part=0.16), replace(joined, part=0.76)]
+    job = {"job_id": "9", "end_s": None, "state": "RUNNING"}
+    hold = list_remedies(job, found, blamed, T0 + 300, True)[0]
+    assert (hold["kind"], hold["job_id"]) == ("hold", joined.job.job_id)
+    delay = list_remedies({**job, "end_s": T0 + 400}, found, blamed, T0 + 500, True)[0]
+    assert (delay["job_id"], delay["minutes_saved"]) == (joined.job.job_id, None)
+    assert delay["text"].endswith("would have been slowed less.") and delay["why_unknown"] == "other jobs slowed it too"
+    alone = list_remedies({**job, "end_s": T0 + 400}, found, blamed[1:], T0 + 500, True)[0]
+    assert alone["minutes_saved"] is not None and alone["text"].endswith("would not have been slowed.")
 
 
 def test_three_steps_are_enough_and_may_all_be_slow() -> None:

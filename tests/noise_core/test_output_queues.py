@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 from flitwatch_core import packet
-from flitwatch_domain.generators import build_xgft
+from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.generators import build_dragonfly, build_torus, build_xgft
 from flitwatch_simulation.packet.machine import Machine, build_machine
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import to_ops
@@ -190,3 +192,9 @@ def test_adaptive_routing_takes_the_first_empty_port_and_spreads_a_load() -> Non
 def test_options_without_output_queues_are_refused(unfit: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="output queues go without threads"):
         run_flows(queued_machine(), [(0, 8)], 1, **unfit)
+
+
+@pytest.mark.parametrize(("fabric", "routing"), [(build_torus([4, 4]), "dor"), (build_dragonfly(3), "adaptive0")])
+def test_machines_other_than_trees_refuse_output_queues(fabric: Fabric, routing: str) -> None:
+    with pytest.raises(BadRequest, match="output queues belong to trees"):
+        build_machine(fabric, routing, packet_bytes=BYTES, output_queues=True)

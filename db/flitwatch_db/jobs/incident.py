@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 import psycopg
-from psycopg.sql import SQL
+from psycopg.sql import SQL, Identifier
 
 from flitwatch_db.core.connection import fetch_rows
 from flitwatch_db.incidents import shown
@@ -76,13 +76,21 @@ def _most_with_steps(jobs: list[Row]) -> list[Row]:
 
 
 def _has_counters(conn: Conn, fabric_id: int, now_s: float) -> bool:
-    """Return whether a router was counted in an hour that overlaps the time of an answer; hours are kept longest."""
+    """Return whether routers or network cards were counted just before the time of an answer, or in its hour if the hour's minutes have expired."""
     row = conn.execute(
-        "SELECT EXISTS (SELECT FROM router_1h WHERE fabric_id = %s AND ts > to_timestamp(%s) AND ts <= to_timestamp(%s))",
-        [fabric_id, now_s - COUNTED_S - 3600, now_s],
+        SQL("SELECT {} OR {}").format(*(_COUNTED.format(*map(Identifier, tables)) for tables in _COUNTERS)),
+        {"fabric": fabric_id, "from": now_s - COUNTED_S, "to": now_s, "hour": now_s // 3600 * 3600},
     ).fetchone()
     assert row is not None
     return bool(row[0])
+
+
+_COUNTERS = (("router_1m", "router_1h"), ("endpoint_1m", "endpoint_1h"))
+_COUNTED = SQL("""
+    EXISTS (SELECT FROM {0} WHERE fabric_id = %(fabric)s AND ts > to_timestamp(%(from)s) AND ts <= to_timestamp(%(to)s))
+    OR EXISTS (SELECT FROM {1} WHERE fabric_id = %(fabric)s AND ts = to_timestamp(%(hour)s))
+       AND NOT EXISTS (SELECT FROM {0} WHERE fabric_id = %(fabric)s AND ts >= to_timestamp(%(hour)s) AND ts < to_timestamp(%(hour)s + 3600))
+""")
 
 
 JOB = SQL("""

@@ -78,7 +78,7 @@ class CalendarBlame(BlameEstimator):
     p_value_, q_value_      one-sided; the larger of two p-values: given all selected users, and given only those with a rate of at most 0.05
         themselves (`selection.confirm_users`), so that users selected by chance do not increase certainty; NaN for untestable users
     effect_s_ : float64, effect_interval_s_ : float64 (users, 2)   seconds that an exposed run takes longer on average, 95 %, of a
-        user with a rate of at most 0.05 given that it has one (`effects.given_naming`)
+        user with a rate of at most 0.05 given that it has one (`effects.given_naming`); its low end is at least minus the mean exposed run
     verdict_ : list of str  named | cannot tell | no evidence
     reasons_ : list of list of str
     sign_, exposed_runs_, testable_, selected_, ranking_   as in ExposureBlame
@@ -314,9 +314,11 @@ class CalendarBlame(BlameEstimator):
                 reasons = [self._untestable_reason(user)]
             elif q <= FOUND_Q and self.score_[user] > 0:
                 reasons = [*self._list_doubts(user)]
-                self.effect_interval_s_[user] = given_naming(
+                interval = given_naming(
                     self.effect_s_[user], self.effect_interval_s_[user], self.p_value_[user], self._naming_limit()
                 )
+                # Nobody makes runs end in half their time.
+                self.effect_interval_s_[user] = np.maximum(interval, -self._times[self._exposed[:, user]].mean())
                 self.verdict_[user] = CANNOT_TELL if reasons else NAMED
             elif plain.q_value_[user] <= FOUND_Q:
                 reasons = [

@@ -177,4 +177,4 @@ def answer_in_words(groups: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _format_percent(share: float) -> str:
     # The share is infinite if there is only one fold.
-    return f"{100 * share:.0f}".replace("-", "\u2212").replace("inf", "∞")
+    return f"{100 * share:z.0f}".replace("-", "\u2212").replace("inf", "∞")

@@ -142,7 +142,7 @@ def build_explanation(
         "candidates": [_to_candidate_job(entry, entry in blamed) for entry in candidates[:MOST_CANDIDATES]], "candidates_total": 0 if scene is None or found is None else len(scene.neighbours),
         "named": None if named is None else named.job.job_id,
         "flow": None if scene is None or scene.flow is None or not slow else _to_flow_waiting(scene.flow),
-        "remedies": remedies.list_remedies(job, found, named, now_s, None if scene is None else scene.rose),
+        "remedies": remedies.list_remedies(job, found, blamed, now_s, None if scene is None else scene.rose),
     }  # fmt: skip
     return {**finding, "incident_id": incident_id, "slowed": slowed, "chain": build_chain(finding, slowed)}
 

@@ -22,8 +22,8 @@ _METHOD = (
     "job's path, the stall cycles per flit beyond those of a quiet minute are divided among the jobs in proportion to the rise "
     "of their load since that minute. The job's own share is the square of its share of the rise. A job can be named if it ran "
     "before the slowdown and has at least a fifth of the waiting. One job is named with at least half of it, or several with "
-    "three fifths, if each has more than twice the share of the next job. If later jobs hide the first one, the minutes before "
-    "they joined count alone, and a tenth of the whole waiting is enough.",
+    "three fifths, if each has more than twice the share of the next job. If later jobs hide the first one, the minutes in "
+    "which they have less than a fifth count alone. There it needs a tenth of the whole waiting.",
     "If counters of network cards or routes are missing, every job alongside gets a score. It combines whether the job started "
     "or began to send more within that interval, its share of the added traffic where the two jobs meet, weighted with the rise "
     "of stalls at its own routers, its share of the slow period, and blame's verdict on its user. A job is named only if its "

@@ -132,7 +132,10 @@ def _name_in_turn(
     if not joined or not earlier:
         return []
     first = _name_together(_restrict_flow(flow, earlier, own), own, before, [], started)
-    enough = first and all(flow.part.get(job, 0.0) >= LEAST_HIDDEN for job in first)
+    whole = sum(waiting for waiting, _ in flow.moments)
+    enough = first and all(
+        sum(waiting * part.get(job, 0.0) for waiting, part in earlier) >= LEAST_HIDDEN * whole for job in first
+    )
     return [*first, *joined][:MOST_NAMED] if enough else []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from flitwatch_domain.explanation.candidates import Candidate
@@ -10,14 +11,15 @@ from flitwatch_domain.explanation.slowdown import Slowdown
 
 #: Reasons why the minutes saved are unknown.
 NO_STEPS_TO_COME = "too few earlier runs show how many steps remain"
+OTHERS_TOO = "other jobs slowed it too"
 OWNER = "it depends on the owner's reaction"
 NO_REPLAY = "only a replay can estimate it"
 
 
 def list_remedies(
-    job: dict[str, Any], found: Slowdown | None, named: Candidate | None, now_s: float, rose: bool | None
+    job: dict[str, Any], found: Slowdown | None, blamed: Sequence[Candidate], now_s: float, rose: bool | None
 ) -> list[Remedy]:
-    """Return remedies, most certain first.
+    """Return remedies, most certain first, against the named job with the largest part.
 
     `minutes_saved` of `hold` is the expected delay of the remaining steps at the present pace. This is an upper limit, because the other job's
     remaining time is unknown. If the other job or the job itself has ended, it is the time that the job lost. It is None if the remaining steps are
@@ -30,6 +32,8 @@ def list_remedies(
     running = job["end_s"] is None and job["state"] == "RUNNING"
     ongoing = running and found.end_s is None
     options: list[Remedy] = []
+    named = max(blamed, key=lambda candidate: candidate.part or 0.0, default=None)
+    alone = len(blamed) == 1
     if named is not None:
         other = named.job
         ran = other.end_s is None or other.end_s > now_s
@@ -50,11 +54,11 @@ def list_remedies(
                 _make_remedy(
                     "delay",
                     other.job_id,
-                    f"Had job {other.job_id} started after job {own} ended, job {own} would not have been slowed.",
-                    found.lost_s,
+                    f"Had job {other.job_id} started after job {own} ended, job {own} would {'not have been slowed' if alone else 'have been slowed less'}.",
+                    found.lost_s if alone else None,
                     True,
-                    NO_STEPS_TO_COME,
-                    found.lost_interval_s if found.within_s > 0 else None,
+                    OTHERS_TOO,
+                    found.lost_interval_s if alone and found.within_s > 0 else None,
                 )
             )
         options.append(

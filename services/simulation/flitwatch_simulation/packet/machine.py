@@ -122,6 +122,8 @@ def build_machine(
     """
     full, routings = _unbundle_links(fabric), routings_of(fabric)
     wire = packet.flits_of(packet_bytes) * 16 if nic_protocol else packet_bytes
+    if output_queues and full.kind in (FabricKind.DRAGONFLY, FabricKind.TORUS):
+        raise BadRequest("output queues belong to trees", advice="Simulate this machine with its input queues.")
     if full.kind is FabricKind.DRAGONFLY:
         if virtual_lanes != 1:
             raise BadRequest("virtual lanes belong to trees", advice="A dragonfly's virtual channels follow its hops.")

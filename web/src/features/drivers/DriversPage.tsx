@@ -125,7 +125,7 @@ const columns: Column<Row>[] = [
   { key: "relevance", header: "relevance", numeric: true, value: (r) => r.relevance, render: (r) => two(r.relevance) },
   {
     key: "rs",
-    header: "its standard error",
+    header: "standard error of relevance",
     numeric: true,
     value: (r) => r.relevanceSpread,
     render: (r) => two(r.relevanceSpread),
@@ -133,7 +133,7 @@ const columns: Column<Row>[] = [
   { key: "rank", header: "rank", numeric: true, value: (r) => r.rank, render: (r) => two(r.rank) },
   {
     key: "ks",
-    header: "its standard deviation",
+    header: "standard deviation of rank",
     numeric: true,
     value: (r) => r.rankSpread,
     render: (r) => two(r.rankSpread),

@@ -25,7 +25,7 @@ export function TaskPanel({ id, named, onCancel }: { id: number; named: boolean;
   const panel = useRef<HTMLElement>(null);
   const known = task !== undefined;
   useEffect(() => {
-    // Where columns stand below one another it is below all studies.
+    // Where columns are below one another, it is below all studies.
     const top = panel.current?.getBoundingClientRect().top ?? 0;
     if (named && known && top > innerHeight - LEAST_SEEN) panel.current?.scrollIntoView();
   }, [named, known]);
