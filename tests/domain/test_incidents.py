@@ -220,17 +220,17 @@ def test_a_share_may_be_what_its_traffic_shows_up_to_all_that_no_other_named_job
 
 
 def cost(rng: np.random.Generator, share: float, rest: float, moments: int, victims: int) -> tuple[float, float, float]:
-    """What a planted job cost, as told, in units of the truth: each victim lost 100 s with an error of 10 s, of which it caused `share` and unnamed jobs `rest`."""
+    """What a planted job cost, as reported, in units of the truth: each victim lost 100 s with an error of 10 s, of which it caused `share` and unnamed jobs `rest`."""
     errors, waits = 0.1 * rng.normal(size=moments), rng.uniform(0.5, 1.5, moments)
-    told = []
+    losses = []
     for _ in range(victims):
         each = [{1: share + error, 2: 1 - share - rest - error} for error in errors]
         mean = {job: float(waits @ [part[job] for part in each] / waits.sum()) for job in (1, 2)}
         flow = Flow(1.0, 0.0, 1.0, mean, 0.0, 0.0, [], 60, list(zip(waits.tolist(), each, strict=True)))
         cause = [{"job_pk": job, "part": part, "part_within": flow.part_within(job)} for job, part in mean.items()]
         lost = 100 + 10 * float(rng.normal())
-        told.append((LostTime(lost, lost - 19.6, lost + 19.6, 1), find_share(cause, 1)))
-    total, low, high = sum_losses(told)
+        losses.append((LostTime(lost, lost - 19.6, lost + 19.6, 1), find_share(cause, 1)))
+    total, low, high = sum_losses(losses)
     return total / (100 * victims), low / (100 * victims), high / (100 * victims)
 
 

@@ -52,8 +52,8 @@ class Switches:
         for path in paths:
             self._inject(path[0])
         while self.events:
-            self.now, _, act, *told = heapq.heappop(self.events)
-            act(*told)
+            self.now, _, act, *arguments = heapq.heappop(self.events)
+            act(*arguments)
 
     def _after(self, delay: float, *event: Any) -> None:
         heapq.heappush(self.events, (self.now + delay, next(self.order), *event))
