@@ -35,6 +35,8 @@ from flitwatch_ops.embedded import Embedded
 from flitwatch_research.studies import registry
 
 pytestmark = pytest.mark.integration
+#: The areas of the page's own checks.
+AREAS = re.findall(r"^  (\w+): \[", (ROOT / "web" / "tests" / "e2e" / "run.mjs").read_text(), re.MULTILINE)
 MEASURED = "data/variability/perlmutter_milc_{}.csv"
 
 
@@ -54,10 +56,12 @@ def test_the_measured_fabrics(shared: Path, embedded_db: str, browser: dict[str,
 
 
 @pytest.mark.system("browser")
-@pytest.mark.timeout(1900)
-def test_every_view_on_synthetic_data(browser: dict[str, str]) -> None:
+@pytest.mark.timeout(1000)
+@pytest.mark.parametrize("area", AREAS)
+def test_every_view_on_synthetic_data(browser: dict[str, str], area: str) -> None:
     """Keyboard, address, time axis, staleness, hostile names and accessibility, on a machine of 3,264 routers."""
-    run("run.mjs", {name: value for name, value in browser.items() if name != "FLITWATCH_URL"}, timeout_s=1800)
+    own = {name: value for name, value in browser.items() if name != "FLITWATCH_URL"}
+    run("run.mjs", own, 900, ".", area)
 
 
 @pytest.mark.system("browser")

@@ -24,15 +24,13 @@ def browser() -> dict[str, str]:
     return {**os.environ, "CHROMIUM": found}
 
 
-def run(script: str, environment: dict[str, str], timeout_s: int) -> None:
-    """Run one of the page's own scripts; its output is the text of a failure."""
-    done = subprocess.run(
-        ["node", ROOT / "web" / "tests" / "e2e" / script],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=timeout_s,
-    )
+def run(script: str, environment: dict[str, str], timeout_s: int, *arguments: str) -> None:
+    """Run one of the page's own scripts; its output is the text of a failure, also of one that takes too long."""
+    command = ["node", ROOT / "web" / "tests" / "e2e" / script, *arguments]
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=timeout_s)
+    except subprocess.TimeoutExpired as late:
+        pytest.fail(f"{late}; it had printed:\n{(late.stdout or b'').decode()}\n{(late.stderr or b'').decode()}")
     # Failures first: a long report is truncated in the middle.
     wrong = "\n".join(re.findall(r"^FAIL .*?(?=^ok |\Z)", done.stdout, re.MULTILINE | re.DOTALL))
     assert done.returncode == 0, f"{wrong}\n\n{done.stdout}\n{done.stderr}"

@@ -1,5 +1,6 @@
-// The page in a real Chromium: `npm run e2e [pattern of names]` against FLITWATCH_URL, or against the fixture server where none is named.
+// The page in a real Chromium: `npm run e2e [pattern of names [area]]` against FLITWATCH_URL, or against the fixture server where none is named.
 // Checks that need the fixture's switches (silence, failure, hostile names) are said to be skipped elsewhere.
+import assert from "node:assert/strict";
 import { alerts } from "./checks/alerts.mjs";
 import { connect, exports } from "./checks/exports.mjs";
 import { fabricPage } from "./checks/fabric.mjs";
@@ -13,18 +14,25 @@ import { refusals } from "./checks/refusals.mjs";
 import { accessible, layout, shifts, touch, wall } from "./checks/screen.mjs";
 import { start } from "./harness.mjs";
 
-const suite = await start({ groups: 34, only: process.argv[2] });
+/** Each area's parts in turn: those that change what is stored, or stop the fixture's clock, are its last ones. */
+const AREAS = {
+  navigation: [addresses, ways, search, dates],
+  screen: [accessible, touch, shifts, layout, wall],
+  fabric: [fabricPage],
+  exports: [exports, connect],
+  machine: [hotLinks, switches, timelapse, moments, stale],
+  refusals: [refusals],
+  home: [home],
+  jobs: [estimates, jobPage, recommendations, ownRuns],
+  incidents: [incidents],
+  alerts: [alerts],
+  people: [access, tour, people, visits],
+};
+const [only, area] = process.argv.slice(2);
+assert(area === undefined || area in AREAS, `there is no area ${area}; choose one of ${Object.keys(AREAS).join(", ")}`);
+const suite = await start({ groups: 34, only });
 const { items: fabrics } = await suite.api("/fabrics");
 const timed = fabrics.find((f) => !f.snapshot && f.last_ts !== null && f.kind === "dragonfly") ?? fabrics[0];
 const site = { ...suite, fabrics, timed, fabricUrl: `${suite.url}/fabric/${encodeURIComponent(timed.name)}` };
-const inTurn = async (parts) => {
-  for (const part of parts) await part(site);
-};
-// What only reads runs beside the rest; the others change what is stored, or stop the fixture's clock, and have the platform to themselves.
-await Promise.all([
-  inTurn([addresses, accessible, touch, shifts]),
-  inTurn([fabricPage, exports, estimates, hotLinks, layout, dates, home, connect]),
-  inTurn([switches, timelapse, moments, refusals, ways, access, search, tour, wall]),
-]);
-await inTurn([jobPage, incidents, alerts, people, recommendations, ownRuns, stale, visits]);
+for (const part of area ? AREAS[area] : Object.values(AREAS).flat()) await part(site);
 await suite.finish();
