@@ -17,7 +17,10 @@ import { start } from "./harness.mjs";
 /** Each area's parts in turn: those that change what is stored, or stop the fixture's clock, are its last ones. */
 const AREAS = {
   navigation: [addresses, ways, search, dates],
-  screen: [accessible, touch, shifts, layout, wall],
+  accessible: [accessible],
+  layout: [layout],
+  shifts: [shifts],
+  screen: [touch, wall],
   fabric: [fabricPage],
   exports: [exports, connect],
   machine: [hotLinks, switches, timelapse, moments, stale],
