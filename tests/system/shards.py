@@ -32,7 +32,8 @@ PROPERTIES = "properties"
 SHARDS = (
     Shard("a", "stores", "Kafka and TimescaleDB", ("java", "timescale")),
     Shard("b", "schedulers", "Slurm and OpenSM", ("slurm", "mpi", "opensm")),
-    Shard("c", "browser", "Chromium", ("browser",)),
+    # Its scripts wait for pages more than they compute.
+    Shard("c", "browser", "Chromium", ("browser",), (), ("-n", "2", "--dist", "worksteal")),
     Shard("d", "packages", "packages and images", ("packages", "compose"), ("test-compose",)),
     Shard("e", "faults", "kills, chaos, recovery", ("java", "timescale", "standby", "namespaces")),
     Shard(
