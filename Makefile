@@ -200,7 +200,7 @@ test-python: # of test
 	OMP_NUM_THREADS=1 .venv/bin/pytest -q --suite gate -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 25 --durations-min 5
 
 test-system: test-setup web ## everything that the gate leaves out, in shards (SHARD=c; FRESH=1: also what passed before), into docs/system-tests.md
-	@cd tests && ../$(PY) -m system.run $(SHARD) $(if $(FRESH),--fresh)
+	@cd tests && OMP_NUM_THREADS=1 ../$(PY) -m system.run $(SHARD) $(if $(FRESH),--fresh)
 
 .PHONY: check format
 format: ## lay out Python, TypeScript and C++ as CI wants them
