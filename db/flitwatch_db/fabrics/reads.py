@@ -177,9 +177,7 @@ async def load_reach(conn: Connection, fabric_id: int) -> Reach:
 
 async def cards_counted(conn: Connection, fabric_id: int, from_s: float, to_s: float) -> bool:
     """Return whether a network card was counted in a minute of [from, to)."""
-    query = (
-        "SELECT FROM endpoint_1m WHERE fabric_id = %s AND ts >= to_timestamp(%s) AND ts < to_timestamp(%s) LIMIT 1"
-    )
+    query = "SELECT FROM endpoint_1m WHERE fabric_id = %s AND ts >= to_timestamp(%s) AND ts < to_timestamp(%s) LIMIT 1"
     return await (await conn.execute(query, [fabric_id, from_s, to_s])).fetchone() is not None
 
 

@@ -272,7 +272,14 @@ async def load_overview(
     if span is None or topology.head.snapshot:
         empty: list[Any] = []
         columns = ("flits", "stall_cycles", "ratio", "p50", "p95", "coverage", "gaps", "marks")
-        return build_model(schemas.Overview, ts=empty, step_s=1, counted_share=0.0, cards_counted=False, **dict.fromkeys(columns, empty))
+        return build_model(
+            schemas.Overview,
+            ts=empty,
+            step_s=1,
+            counted_share=0.0,
+            cards_counted=False,
+            **dict.fromkeys(columns, empty),
+        )
     reach = await platform.topologies.reach(conn, topology.head)
     steps = step_for(reach, topology.size, *span, points, most_rows=_overview_rows(topology, span))
     step = steps.step_s
