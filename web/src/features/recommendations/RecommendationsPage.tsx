@@ -110,7 +110,12 @@ export function RecommendationsPage() {
           options={[...STATES]}
           onChange={(state) => void navigate({ search: { state: state === "all" ? undefined : state } })}
         />
-        <TableExport name="recommendations" source={address("/advice", { state: search.state })} rows={rows} columns={columns} />
+        <TableExport
+          name="recommendations"
+          source={address("/advice", { state: search.state })}
+          rows={rows}
+          columns={columns}
+        />
       </div>
       <div className="recommendations-main">
         <div className="recommendations-lists">
