@@ -135,10 +135,13 @@ def test_the_file_says_where_it_is_wrong(tmp_path: Path) -> None:
         ("inhibit: [{source: {rul: a}, target: {rule: b}}]", "`source` of inhibition 1 names rul;"),
         ("inhibit: [{source: {rule: a}, target: {grp: b}}]", "`target` of inhibition 1 names grp;"),
         ("inhibit: [{source: {rule: a}, target: {rule: b}, equal: [fabrik]}]", "`equal` of inhibition 1 names fabrik;"),
-        ('receivers: [{name: m, kind: mail, to: ["ops@x\\nBcc: y"]}]', "is not a mail address"),
+        (
+            'receivers: [{name: m, kind: mail, to: ["ops@x\\nBcc: y"]}]',
+            "is not a mail address: it contains a line break",
+        ),
         ('receivers: [{name: m, kind: mail, to: [a], sender: "a\\nb"}]', "is not a mail address"),
         ("receivers: [{name: m, kind: mail, to: }]", "mail needs `to`"),
-        ('receivers: [{name: h, kind: webhook, url: "http://h/\\nx"}]', "a host"),
+        ('receivers: [{name: h, kind: webhook, url: "http://h/\\nx"}]', "url contains a line break"),
     ):
         path.write_text(text)
         with pytest.raises(BadInput, match=word):

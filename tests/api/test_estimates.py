@@ -12,6 +12,7 @@ from datetime import datetime
 
 import numpy as np
 import pytest
+from support.planted_machine import FABRIC
 
 from api.conftest import serving
 from api.estimates import EXE, PEOPLE, RESTS, RUNS, SERVES, blame_entry, estimated, head, relevance  # noqa: F401
@@ -21,6 +22,7 @@ from flitwatch_api.names import Names
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.estimates import store as estimate_store
+from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import store as jobs
 from flitwatch_db.runs import store as runs
 from flitwatch_domain.counters import TABLE_II
@@ -338,6 +340,16 @@ def test_a_job_without_steps_has_a_run_time_by_jobs_that_lasted_as_long_or_says_
         assert re.search(r"ends about \S+ \S+ UTC, between \S+ \S+ and \S+ \S+ UTC \(90 %\)", printed)
         main(["forecast", "--job", "78", "--url", served.url])
         assert "cannot tell: needs 19" in capfd.readouterr().out
+        with connect(embedded_db, role="writer") as conn:
+            machine_id = fabrics.save_fabric(conn, FABRIC)
+            placed = replace(job("79", now - 60, None), node_list=str(FABRIC.endpoints.node[0]))
+            jobs.upsert_jobs(conn, [placed], machine_id)
+        of_machine, of_all = (served.get("/forecasts/jobs", **of)["items"] for of in ({"fabric": FABRIC.name}, {}))
+        assert [one["job_id"] for one in of_machine] == ["79"] and {one["job_id"] for one in of_all} == {
+            "77",
+            "78",
+            "79",
+        }
 
 
 def test_what_is_not_there_is_said(estimated) -> None:

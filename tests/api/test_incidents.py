@@ -117,6 +117,28 @@ def test_a_time_without_jobs_and_counters_is_unknown_not_quiet(
         assert not _has_counters(conn, machine["id"], end_s)
 
 
+def test_counters_of_network_cards_alone_are_reported(_embedded_template: Server) -> None:
+    url = _embedded_template.create()
+    planted(url, count=3)
+    with connect(url, role="owner", autocommit=True) as conn:
+        for table in ("router_1s", "router_1m", "router_1h"):
+            conn.execute(f"DELETE FROM {table}")
+        end_s = conn.execute("SELECT extract(epoch FROM max(ts))::float8 FROM endpoint_1s").fetchone()[0]  # type: ignore[index]
+    with serving(Settings(db=url)) as served:
+        (machine,) = served.get("/fabrics")["items"]
+        assert machine["last_ts"] is None
+        assert datetime.fromisoformat(machine["cards_last_ts"]).timestamp() == end_s + 1
+        for from_s, counted in ((BEGIN_S - 3600, False), (BEGIN_S, True)):
+            told = served.get(f"/fabrics/{machine['id']}/overview", **{"from": from_s, "to": from_s + 3600})
+            assert told["cards_counted"] is counted and set(told["coverage"]) == {None}
+    with connect(url, role="owner", autocommit=True) as conn:
+        for table in ("endpoint_1s", "endpoint_1m", "endpoint_1h"):
+            conn.execute(f"DELETE FROM {table}")
+    with serving(Settings(db=url)) as served:
+        assert served.get("/fabrics")["items"][0]["cards_last_ts"] is None
+    _embedded_template.drop(url)
+
+
 def test_names_are_those_that_the_caller_may_see_and_who_asks_by_a_hidden_one_finds_nothing(
     planted_incident: tuple[Served, str],
 ) -> None:

@@ -8,6 +8,7 @@ import { fabricsQuery, routersQuery } from "./api/queries";
 import { makeRouter } from "./app/router";
 import "./app/main.css";
 import { listenForKeys } from "./lib/keys";
+import { unsaved } from "./lib/tables";
 import { startTheme } from "./lib/theme";
 
 startTheme();
@@ -22,10 +23,11 @@ const AGAIN_MS = 10_000;
 const again = ({ state }: { state: { status: string; error: Error | null } }) =>
   state.status === "error" && state.error && mayHelp(0, state.error) ? AGAIN_MS : false;
 
-/** After an update of the platform the files of a page that is open are gone: it is loaded anew. If they are only out of reach, it stays. */
+/** After an update of the platform the files of a page that is open are gone: it is loaded anew. If they are only out of reach, or the page says that an export failed, it stays. */
 async function renew(): Promise<void> {
   const index = await fetch("/", { cache: "no-store" });
-  if (index.ok && !(await index.text()).includes(new URL(import.meta.url).pathname)) location.reload();
+  const updated = index.ok && !(await index.text()).includes(new URL(import.meta.url).pathname);
+  if (updated && !unsaved.get()) location.reload();
 }
 addEventListener("vite:preloadError", () => void renew().catch(() => undefined));
 

@@ -275,8 +275,8 @@ async def past_times(conn: Connection, job_pk: int) -> dict[str, list[float]]:
     return {basis: times[::-1] for basis, times in alike.items()}
 
 
-async def running_without_steps(conn: Connection, limit: int) -> list[Row]:
-    """Return running jobs without a recorded run, largest first."""
+async def running_without_steps(conn: Connection, limit: int, fabric_id: int | None = None) -> list[Row]:
+    """Return running jobs without a recorded run, of one machine or of all, largest first."""
     return await query_rows(
         conn,
         SQL("""
@@ -284,9 +284,10 @@ async def running_without_steps(conn: Connection, limit: int) -> list[Row]:
                    extract(epoch FROM now() - j.start_ts)::float8 AS elapsed_s
             FROM job j WHERE j.state = 'RUNNING' AND j.end_ts IS NULL AND j.start_ts BETWEEN now() - interval '60 days' AND now()
               AND NOT EXISTS (SELECT FROM run r WHERE r.job_pk = j.job_pk)
-            ORDER BY j.nodes DESC NULLS LAST, j.start_ts, j.job_pk LIMIT %s
+              AND (%(fabric)s::int IS NULL OR EXISTS (SELECT FROM job_node n WHERE n.job_pk = j.job_pk AND n.fabric_id = %(fabric)s))
+            ORDER BY j.nodes DESC NULLS LAST, j.start_ts, j.job_pk LIMIT %(limit)s
         """),
-        [limit],
+        {"fabric": fabric_id, "limit": limit},
     )
 
 

@@ -88,6 +88,8 @@ class Reach:
         The same for buckets of the whole fabric, rolled up or due.
     due_s : tuple of int
         Sorted hours whose buckets of the whole fabric have not been rolled up yet.
+    cards_last_s : int or None
+        End of the newest bucket of network cards, if no router has counters.
     """
 
     first_s: int | None
@@ -96,6 +98,7 @@ class Reach:
     oldest_of_fabric_s: dict[int, int] = field(default_factory=dict)
     oldest_of_ports_s: int | None = None
     due_s: tuple[int, ...] = ()
+    cards_last_s: int | None = None
 
     def kept(self, width_s: int, from_s: float) -> bool:
         """Return whether rows of that width begin at or before a time, or are as old as any rows."""
@@ -108,6 +111,12 @@ class Reach:
         return from_s >= oldest or not dropped
 
 
+_CARDS_EDGE = {
+    width: SQL("SELECT extract(epoch FROM ts)::bigint FROM {} WHERE fabric_id = %s ORDER BY ts DESC LIMIT 1").format(
+        SQL(table)
+    )
+    for width, table in ((1, "endpoint_1s"), (60, "endpoint_1m"), (3600, "endpoint_1h"))
+}
 _EDGE = {
     width: (
         SQL("SELECT extract(epoch FROM ts)::bigint FROM {} WHERE fabric_id = %s ORDER BY ts LIMIT 1").format(
@@ -145,7 +154,10 @@ async def load_reach(conn: Connection, fabric_id: int) -> Reach:
             assert end is not None
             last = int(end[0]) + width
     if not oldest:
-        return Reach(None, None, {})
+        newest_cards = [
+            start + width for width, edge in _CARDS_EDGE.items() for start in await _fetch_starts(conn, edge, fabric_id)
+        ]
+        return Reach(None, None, {}, cards_last_s=newest_cards[0] if newest_cards else None)
     # The finest table that begins in the coarsest table's first bucket has the most exact start.
     widest = max(oldest)
     first_s = max(start for start in oldest.values() if start < oldest[widest] + widest)
@@ -161,6 +173,12 @@ async def load_reach(conn: Connection, fabric_id: int) -> Reach:
             of_fabric[width] = min(starts)
     ports = await _fetch_starts(conn, _PORTS_EDGE, fabric_id)
     return Reach(first_s, last, oldest, of_fabric, ports[0] if ports else None, due)
+
+
+async def cards_counted(conn: Connection, fabric_id: int, from_s: float, to_s: float) -> bool:
+    """Return whether a network card was counted in a minute of [from, to)."""
+    query = "SELECT FROM endpoint_1m WHERE fabric_id = %s AND ts >= to_timestamp(%s) AND ts < to_timestamp(%s) LIMIT 1"
+    return await (await conn.execute(query, [fabric_id, from_s, to_s])).fetchone() is not None
 
 
 async def _fetch_starts(conn: Connection, query: SQL | Composed, fabric_id: int) -> list[int]:

@@ -24,7 +24,7 @@ from pydantic import (
 from flitwatch_domain.alerts import OWN, SERIES_LABELS, Rule, check_matchers, parse_duration_s, read_rule
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.importers.text import parse_yaml, read_yaml
-from flitwatch_domain.mails import Mailbox
+from flitwatch_domain.mails import UNPRINTABLE, Mailbox
 
 Kind = Literal["alertmanager", "webhook", "slack", "apprise", "mail"]
 _URL_KINDS = ("alertmanager", "webhook", "slack", "apprise")
@@ -111,6 +111,8 @@ class Receiver(MailServer):
     def _check_complete(self) -> Receiver:
         if self.kind in _URL_KINDS and sum(map(bool, (self.url, self.url_env, self.url_file))) != 1:
             raise ValueError("give one of url, url_env and url_file")
+        if not self.url.isprintable():
+            raise ValueError(f"url {UNPRINTABLE}")
         if self.url and not self._is_address(self.url):
             raise ValueError(
                 "url is an address of Apprise, such as pagerduty://KEY@APIKEY"

@@ -375,6 +375,7 @@ class Fabric(TypedDict):
     groups: list[int]
     first_ts: str | None
     last_ts: str | None
+    cards_last_ts: str | None
     complete_through: str | None
 class FabricList(TypedDict):
     items: list[Fabric]
@@ -1693,6 +1694,7 @@ class Overview(TypedDict):
     p95: list[float | None]
     coverage: list[float | None]
     counted_share: float
+    cards_counted: bool
     gaps: list[Span]
     marks: list[Mark]
 class Packet(TypedDict):

@@ -221,9 +221,9 @@ class Operations:
         """GET /api/v1/forecasts: List running instrumented jobs and their forecasts, the slowest first."""
         return self._call("GET", "/api/v1/forecasts", {"fabric": fabric, "limit": limit})
 
-    def forecasts_of_jobs(self, *, limit: int | None = None) -> models.RunningJobList:
+    def forecasts_of_jobs(self, *, fabric: str | None = None, limit: int | None = None) -> models.RunningJobList:
         """GET /api/v1/forecasts/jobs: List running jobs without recorded steps: the expected total time of each, from similar jobs that ran as long."""
-        return self._call("GET", "/api/v1/forecasts/jobs", {"limit": limit})
+        return self._call("GET", "/api/v1/forecasts/jobs", {"fabric": fabric, "limit": limit})
 
     def incident(self, *, fabric: str, at: str | float | None = None) -> models.Incident:
         """GET /api/v1/incident: Return a machine's current incident: which job slows which others, over which links, since when, and what would help."""

@@ -18,14 +18,18 @@ from pydantic import AfterValidator
 Kind = Literal["usual", "slow", "named"]
 #: Colours that readers with a colour vision deficiency can distinguish; red, green, blue.
 INKS: dict[Kind, tuple[int, int, int]] = {"usual": (154, 160, 166), "slow": (197, 34, 31), "named": (242, 153, 0)}
+#: Why a text of one line is refused if it is not printable.
+UNPRINTABLE = "contains a line break or another character that cannot be printed"
 _PAPER = (255, 255, 255)
 WIDTH, ROW, GAP = 600, 18, 6
 
 
 def _check_mailbox(text: str) -> str:
     """Return one address, `name@host`, a local name, or `Words <name@host>`, that is valid in a message's header; ValueError otherwise."""
+    if not text.isprintable():
+        raise ValueError(f"{text!r} is not a mail address: it {UNPRINTABLE}")
     try:
-        read = policy.default.header_factory("To", text).addresses if text.isprintable() else ()
+        read = policy.default.header_factory("To", text).addresses
     except (ValueError, IndexError):
         # The package raises them for `ops@`, and for encoded line breaks.
         read = ()

@@ -72,10 +72,10 @@ export const slowestQuery = (fabric: string, limit: number) =>
     refetchInterval: 30_000,
   });
 
-export const runningJobsQuery = () =>
+export const runningJobsQuery = (fabric?: string) =>
   queryOptions({
-    queryKey: ["forecasts", "jobs"],
-    queryFn: ({ signal }) => getJson(shapes.runningJobsShape, "/forecasts/jobs", { limit: 50 }, signal),
+    queryKey: ["forecasts", "jobs", fabric ?? null],
+    queryFn: ({ signal }) => getJson(shapes.runningJobsShape, "/forecasts/jobs", { limit: 50, fabric }, signal),
     staleTime: 30_000,
   });
 

@@ -38,6 +38,7 @@ export const fabricShape = v.object({
   groups: v.optional(v.array(v.number()), []),
   first_ts: maybe(v.string()),
   last_ts: maybe(v.string()),
+  cards_last_ts: maybe(v.string()),
 });
 export type Fabric = v.InferOutput<typeof fabricShape>;
 
@@ -116,6 +117,7 @@ export const overviewShape = v.object({
   p95: figures,
   coverage: figures,
   counted_share: v.number(),
+  cards_counted: v.boolean(),
   gaps: v.array(v.object({ from: v.string(), to: text, devices: v.number() })),
   marks: v.array(v.object({ ts: v.string(), kind: v.string(), text: v.string() })),
 });

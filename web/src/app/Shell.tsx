@@ -13,7 +13,7 @@ import { useStore } from "../lib/store";
 import { offerTour, startTour, tourStore } from "../lib/tour";
 import { parseTime } from "../lib/time";
 import { toggleTheme } from "../lib/theme";
-import { EmbedBar, OldData, WallBar } from "./StatusBars";
+import { EmbedBar, NotSaved, OldData, WallBar } from "./StatusBars";
 import { titleOf } from "./title";
 import { TopBar } from "./TopBar";
 
@@ -113,7 +113,10 @@ export function Shell() {
       ) : (
         <TopBar machine={machine ?? null} machines={machines} onOpen={setOpen} onTour={tour} />
       )}
-      <OldData />
+      <div className="app-banner">
+        <OldData />
+        <NotSaved />
+      </div>
       <main id="main" className="page" tabIndex={-1}>
         {asked !== undefined && fabrics && !fabrics.some((f) => f.name === asked) ? (
           <Misaddressed error={new AddressError(`No machine is called "${asked}".`, ["machine", "fabric"])} />

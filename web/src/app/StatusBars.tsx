@@ -5,7 +5,10 @@ import type { Fabric } from "../api/shapes";
 import { Icon } from "../components/Icon";
 import { pageAfter, REST_MS, wallPages, wallStore, whole } from "../lib/wall";
 import { plural } from "../lib/format";
+import { Failure } from "../components/Notice";
 import { useKeys } from "../lib/keys";
+import { useStore } from "../lib/store";
+import { unsaved } from "../lib/tables";
 import { clock, ZONE } from "../lib/time";
 
 /** The pill at the right of the top bar: filled while live, hollow otherwise. */
@@ -32,16 +35,29 @@ const SPEAK_FOR_THEMSELVES = /^\/($|fabric)/;
 export function OldData() {
   const { since } = useTrouble();
   const path = useRouterState({ select: (state) => state.location.pathname });
-  if (since === null || SPEAK_FOR_THEMSELVES.test(path)) return <div className="app-banner" />;
+  if (since === null || SPEAK_FOR_THEMSELVES.test(path)) return null;
   return (
-    <div className="app-banner">
-      <div className="banner" role="status">
-        <strong>
-          Stale: as of {clock(since, true)} {ZONE}.
-        </strong>
-        <span>The server or its database does not answer. The page keeps what it has and retries automatically.</span>
-      </div>
+    <div className="banner" role="status">
+      <strong>
+        Stale: as of {clock(since, true)} {ZONE}.
+      </strong>
+      <span>The server or its database does not answer. The page keeps what it has and retries automatically.</span>
     </div>
+  );
+}
+
+/** Says why an export left no file, until the next export or page. */
+export function NotSaved() {
+  const error = useStore(unsaved);
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  useEffect(() => unsaved.set(null), [path]);
+  return (
+    error && (
+      <div className="banner">
+        <strong>The file was not saved.</strong>
+        <Failure line error={error} />
+      </div>
+    )
   );
 }
 

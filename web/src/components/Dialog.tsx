@@ -19,9 +19,15 @@ export function Dialog({ open, title, onClose, children }: Props) {
   );
 }
 
-/** When it closes, the focus goes back to what had it before: a dialog without a trigger of Radix leaves it nowhere. */
+/** What had the focus before; for an entry of a menu, which goes with the menu, the menu's button. */
+function openerNow(): Element | null {
+  const button = document.activeElement?.closest('[role="menu"]')?.getAttribute("aria-labelledby");
+  return button ? document.getElementById(button) : document.activeElement;
+}
+
+/** When it closes, the focus goes back to what opened it: a dialog without a trigger of Radix leaves it nowhere. */
 function Panel({ title, children }: Pick<Props, "title" | "children">) {
-  const [opener] = useState(() => document.activeElement);
+  const [opener] = useState(openerNow);
   return (
     <Radix.Content
       className="dialog"

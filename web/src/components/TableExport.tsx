@@ -1,4 +1,4 @@
-import { csv, parquet, PARQUET, save } from "../lib/tables";
+import { csv, exportFile, parquet, PARQUET, save } from "../lib/tables";
 import { originOf } from "../lib/origin";
 import type { Column } from "./DataTable";
 import { Icon } from "./Icon";
@@ -61,12 +61,12 @@ export function tableEntries<R>({ name, what = "Table", rows, columns, source }:
     {
       id: `${name} csv`,
       label: `${what} as CSV`,
-      onSelect: () => void Promise.resolve(rows()).then((all) => saveCsv(name, all, columns)),
+      onSelect: () => void exportFile(async () => saveCsv(name, await rows(), columns)),
     },
     {
       id: `${name} parquet`,
       label: `${what} as Parquet`,
-      onSelect: () => void Promise.resolve(rows()).then((all) => saveParquet(name, all, columns)),
+      onSelect: () => void exportFile(async () => saveParquet(name, await rows(), columns)),
     },
     {
       id: `${name} api`,

@@ -53,7 +53,16 @@ export const driversSearch = readerOf({
 });
 export type DriversSearch = ReturnType<typeof driversSearch>;
 
-export const forecastSearch = readerOf({ exe: text, nodes: wholeNumber, run: wholeNumber }, { nodes: "exe" });
+export const forecastSearch = readerOf(
+  {
+    exe: text,
+    nodes: wholeNumber,
+    run: wholeNumber,
+    /** Whose running jobs are shown; of all machines without one. */
+    machine: text,
+  },
+  { nodes: "exe" },
+);
 
 export const SPANS = ["hour", "today", "week"] as const;
 export type Span = (typeof SPANS)[number];

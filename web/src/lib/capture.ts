@@ -1,7 +1,7 @@
 /** What a box shows, as one SVG document in the light theme, whatever the screen shows: canvases, SVG and captions where they stand, under a heading. */
 import interUrl from "@fontsource-variable/inter/files/inter-latin-wght-normal.woff2?url";
 import { flushSync } from "react-dom";
-import { save } from "./tables";
+import { exportFile, save } from "./tables";
 import { originOf } from "./origin";
 import { record, redraw } from "./recording";
 import { zoomOf } from "./screen";
@@ -169,7 +169,7 @@ export async function capture(box: HTMLElement, { title, subtitle }: Heading): P
 export function captureEntries(box: () => HTMLElement | null, name: string, heading: () => Heading) {
   const act = (write: (svg: SVGSVGElement) => void | Promise<void>) => () => {
     const found = box();
-    if (found) void capture(found, heading()).then(write);
+    if (found) void exportFile(async () => write(await capture(found, heading())));
   };
   return [
     {

@@ -1,6 +1,15 @@
 import { parquetMetadataAsync, parquetReadObjects } from "hyparquet";
 import { describe, expect, it } from "vitest";
-import { parquet } from "./tables";
+import { exportFile, parquet, unsaved } from "./tables";
+
+it("says why an export left no file, until one is saved", async () => {
+  await exportFile(() => Promise.reject(new Error("The counters were deleted.")));
+  expect(unsaved.get()?.message).toBe("The counters were deleted.");
+  await exportFile(() => Promise.reject(new TypeError("Failed to fetch dynamically imported module")));
+  expect(unsaved.get()?.message).toMatch(/did not load.*reload the page, and export again/);
+  await exportFile(() => undefined);
+  expect(unsaved.get()).toBeNull();
+});
 
 describe("a table as Parquet", () => {
   it("keeps numbers, texts and what is unknown, and says where it comes from", async () => {

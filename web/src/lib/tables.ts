@@ -1,4 +1,6 @@
 /** Tables as CSV (RFC 4180) or Parquet, and files that the reader saves. */
+import { Store } from "./store";
+
 export type Cell = string | number | null | undefined;
 
 // A spreadsheet runs a cell that begins like a formula; a leading quote keeps it text.
@@ -21,6 +23,22 @@ export function save(name: string, content: Blob | string, type = "text/csv"): v
   link.download = name;
   link.click();
   URL.revokeObjectURL(url);
+}
+
+/** Why the newest file was not saved; null if it was, or nothing was exported on this page. */
+export const unsaved = new Store<Error | null>(null);
+
+/** Makes a file and saves it. A file that cannot be made is never silently missing. */
+export async function exportFile(make: () => void | Promise<void>): Promise<void> {
+  unsaved.set(null);
+  try {
+    await make();
+  } catch (error) {
+    // Browsers report code that did not load as a TypeError with words of their own.
+    const unloaded =
+      "The code for this export did not load: the connection is lost, or Flitwatch was updated. Check the connection, reload the page, and export again.";
+    unsaved.set(error instanceof Error && !(error instanceof TypeError) ? error : new Error(unloaded));
+  }
 }
 
 // A table as Parquet: numbers as doubles, texts as strings, unknown as null, and where it comes from in the file's metadata.

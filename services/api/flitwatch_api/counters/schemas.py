@@ -146,6 +146,7 @@ class Overview(BaseModel):
     p95: list[float | None]
     coverage: list[float | None]
     counted_share: float = Field(description="Share of the complete steps in which any router has counters; 0: none.")
+    cards_counted: bool = Field(description="Whether any network card has counters in this time.")
     gaps: list[Span]
     marks: list[Mark]
 

@@ -272,7 +272,14 @@ async def load_overview(
     if span is None or topology.head.snapshot:
         empty: list[Any] = []
         columns = ("flits", "stall_cycles", "ratio", "p50", "p95", "coverage", "gaps", "marks")
-        return build_model(schemas.Overview, ts=empty, step_s=1, counted_share=0.0, **dict.fromkeys(columns, empty))
+        return build_model(
+            schemas.Overview,
+            ts=empty,
+            step_s=1,
+            counted_share=0.0,
+            cards_counted=False,
+            **dict.fromkeys(columns, empty),
+        )
     reach = await platform.topologies.reach(conn, topology.head)
     steps = step_for(reach, topology.size, *span, points, most_rows=_overview_rows(topology, span))
     step = steps.step_s
@@ -300,6 +307,7 @@ async def load_overview(
         p95=p95,
         coverage=(counted / expected).astype(np.float32) if expected > 0 else np.full(len(ts), np.nan),
         counted_share=float(np.mean(~np.isnan(sums["tile_seconds"][past]).all(axis=1))) if past.any() else 0.0,
+        cards_counted=await fabrics.cards_counted(conn, topology.head.fabric_id, *span),
         gaps=[
             build_model(schemas.Span, row)
             for row in await ingest.list_gap_spans(conn, topology.head.fabric_id, from_, to, MOST_GAPS)

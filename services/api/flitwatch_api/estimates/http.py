@@ -148,10 +148,12 @@ async def slowest_runs(
 async def forecasts_of_jobs(
     conn: Reader,
     names: TheNames,
+    fabric: Text = None,
     limit: Annotated[int, Query(ge=1, le=200, description="Largest number of jobs to return.")] = 50,
 ) -> Response:
     """List running jobs without recorded steps: the expected total time of each, from similar jobs that ran as long."""
-    return json_response(await live.running_jobs(conn, names, limit))
+    fabric_id = None if not fabric else (await fabrics.find_fabric_head(conn, fabric)).fabric_id
+    return json_response(await live.running_jobs(conn, names, limit, fabric_id))
 
 
 @http.get("/runs/{run_id}/forecast", response_model=schemas.RunForecast)

@@ -173,7 +173,9 @@ async def _compare_steps(
     return steps, float(time_s[has_usual].sum()) / expected if expected > 0 else None, 0 if usual is None else usual[0]
 
 
-async def running_jobs(conn: Connection, names: Names, limit: int) -> schemas.RunningJobList:
+async def running_jobs(
+    conn: Connection, names: Names, limit: int, fabric_id: int | None = None
+) -> schemas.RunningJobList:
     """List running jobs without recorded steps, and the expected duration of each."""
     items = [
         build_model(
@@ -181,7 +183,7 @@ async def running_jobs(conn: Connection, names: Names, limit: int) -> schemas.Ru
             {key: names.job(row)[key] for key in ("job_id", "user", "name", "nodes", "start", "simulated")},
             run_time=await _run_time(conn, row["job_pk"], row["start"], row["elapsed_s"]),
         )
-        for row in await reads.running_without_steps(conn, limit)
+        for row in await reads.running_without_steps(conn, limit, fabric_id)
     ]
     return build_model(schemas.RunningJobList, items=items)
 

@@ -35,6 +35,9 @@ class Fabric(BaseModel):
     groups: list[int]
     first_ts: datetime | None = Field(description="Start of the oldest data.")
     last_ts: datetime | None = Field(description="End of the newest data.")
+    cards_last_ts: datetime | None = Field(
+        description="End of the newest counters of network cards; null if routers have counters."
+    )
     complete_through: datetime | None = Field(description="Time up to which rows are complete.")
 
 
@@ -150,6 +153,7 @@ async def describe_fabric(platform: Platform, conn: Connection, head: reads.Fabr
         groups=groups,
         first_ts=utc_time(reach.first_s),
         last_ts=utc_time(reach.last_s),
+        cards_last_ts=utc_time(reach.cards_last_s),
         complete_through=utc_time(await platform.topologies.complete_s(conn, head)),
     )
     if not detail:

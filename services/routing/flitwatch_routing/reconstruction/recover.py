@@ -264,7 +264,7 @@ def _check_unreached_rows(
     row, busiest = int(np.argmax(astray)), int(np.argmax(measured))
     if astray[row] > max(floor, QUIET * measured[busiest]):
         raise BadInput(
-            f"counters contradict the routes: {_describe_link(fabric, row, vls)}, VL {row % vls}, counted {astray[row]:.6g} "
+            f"counters contradict the routes: {_describe_link(fabric, row, vls)}, virtual lane {row % vls}, counted {astray[row]:.6g} "
             f"bytes, but no pair's path goes there",
             advice="Give the tables, jobs and SL-to-VL tables that were loaded while the counters ran",
         )

@@ -1621,6 +1621,7 @@ export interface components {
             p95: (number | null)[];
             coverage: (number | null)[];
             counted_share: number;
+            cards_counted: boolean;
             gaps: components["schemas"]["Span"][];
             marks: components["schemas"]["Mark"][];
         };
@@ -1732,6 +1733,7 @@ export interface components {
             groups: number[];
             first_ts: string | null;
             last_ts: string | null;
+            cards_last_ts: string | null;
             complete_through: string | null;
         };
     };

@@ -13,7 +13,7 @@ import { Icon } from "../../components/Icon";
 import { Menu } from "../../components/choices";
 import { refused, Unanswered } from "../../components/Notice";
 import { captureEntries } from "../../lib/capture";
-import { PARQUET, save } from "../../lib/tables";
+import { exportFile, PARQUET, save } from "../../lib/tables";
 import { count, percent, ratio, si } from "../../lib/format";
 import { intervalText, moment, parseTime, ZONE, type TimeWindow, isoTime } from "../../lib/time";
 import { useKeys } from "../../lib/keys";
@@ -224,7 +224,7 @@ export const TimePanel = memo(function TimePanel({
             {
               id: "routers",
               label: "Every router over time as Parquet",
-              onSelect: () => void saveFrames(),
+              onSelect: () => void exportFile(saveFrames),
             },
             {
               id: "routers api",

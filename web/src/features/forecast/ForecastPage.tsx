@@ -3,11 +3,14 @@ import { useQuery } from "@tanstack/react-query";
 import type { CSSProperties } from "react";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { forecastQuery, runForecastQuery, runningQuery } from "../../api/estimates";
+import { fabricsQuery } from "../../api/queries";
 import type { Application, Forecast, RunningRun } from "../../api/estimateShapes";
 import { TableExport } from "../../components/TableExport";
 import { type Column, DataTable } from "../../components/DataTable";
 import { Failure, HowToRead, Waiting } from "../../components/Notice";
 import { change, count, duration, plural } from "../../lib/format";
+import { currentMachine, machineStore } from "../../lib/machine";
+import { useStore } from "../../lib/store";
 import { day, parseTime } from "../../lib/time";
 import { ApplicationMenu, applicationText, Lacking, useApplication, useScope } from "../estimates/applications";
 import "../estimates/estimates.css";
@@ -72,8 +75,10 @@ export function ForecastPage() {
   const search = useSearch({ from: "/forecast" });
   const navigate = useNavigate({ from: "/forecast" });
   const { list, applications, chosen } = useApplication("forecast", search);
-  const scope = useScope();
-  const running = useQuery(runningQuery());
+  const everywhere = useScope();
+  const scope = everywhere && search.machine ? ` · ${search.machine}` : everywhere;
+  const shown = currentMachine(useQuery(fabricsQuery()).data?.items ?? [], useStore(machineStore))?.name;
+  const running = useQuery(runningQuery(search.machine));
   const runs = running.data?.items ?? [];
   const run = search.run ?? runs.find((one) => one.newest !== null)?.run_id ?? runs[0]?.run_id;
   const band = useQuery({ ...runForecastQuery(run ?? 0), enabled: run !== undefined });
@@ -100,6 +105,15 @@ export function ForecastPage() {
           {running.data ? `${plural(runs.length, "instrumented job")} running${scope}` : ""}
         </span>
         <span className="spacer" />
+        {everywhere && (
+          <Link
+            className="button"
+            to="/forecast"
+            search={(old) => ({ ...old, machine: search.machine ? undefined : shown, run: undefined })}
+          >
+            {search.machine ? "All machines" : `Only ${shown}`}
+          </Link>
+        )}
         <ApplicationMenu applications={applications} kind="forecast" chosen={chosen} onChoose={choose} />
       </div>
       {nothing ? (
@@ -107,7 +121,7 @@ export function ForecastPage() {
           <section className="card estimate-empty">
             <Lacking what="forecasts" all={applications.map((one) => ({ ...one, lacks: one.forecast.lacks }))} />
           </section>
-          <JobsWithoutSteps />
+          <JobsWithoutSteps machine={search.machine} />
         </>
       ) : (
         <div className="estimate-main">
@@ -124,7 +138,7 @@ export function ForecastPage() {
                 </div>
                 <TableExport
                   name="running-jobs"
-                  source={address("/forecasts", { limit: 200 })}
+                  source={address("/forecasts", { limit: 200, fabric: search.machine })}
                   rows={runs}
                   columns={runColumns}
                 />
@@ -178,7 +192,7 @@ export function ForecastPage() {
           )}
         </div>
       )}
-      {!nothing && above && <JobsWithoutSteps />}
+      {!nothing && above && <JobsWithoutSteps machine={search.machine} />}
     </div>
   );
 }

@@ -65,8 +65,8 @@ const columns: Column<RunningJob>[] = [
   },
 ];
 
-export function JobsWithoutSteps() {
-  const answer = useQuery(runningJobsQuery());
+export function JobsWithoutSteps({ machine }: { machine: string | undefined }) {
+  const answer = useQuery(runningJobsQuery(machine));
   const jobs = answer.data?.items ?? [];
   if (refused([answer]))
     return (
@@ -94,7 +94,7 @@ export function JobsWithoutSteps() {
         </div>
         <TableExport
           name="jobs-without-steps"
-          source={address("/forecasts/jobs", { limit: 50 })}
+          source={address("/forecasts/jobs", { limit: 50, fabric: machine })}
           rows={jobs}
           columns={columns}
         />

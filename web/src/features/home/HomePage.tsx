@@ -181,6 +181,7 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
 
   const listed = open.length > 0 && (answered(asked) || refused(asked));
   const calm = !open.length && !empty && values !== null && occupancy !== null && answered([...asked, incident]);
+  const judged = `${plural(incident.data?.judged.not_slow ?? 0, "running job")} of ${incident.data?.judged.running ?? "an unknown number"} can be judged and none of them is slow`;
   const pairs = useMemo(
     () =>
       scene && congestion.data ? hottestPairs(pairsOf(scene.groups, congestion.data.groups)).slice(0, rows.pairs) : [],
@@ -328,15 +329,16 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
                 commands.
               </Empty>
             ) : calm && !values.figures.some((one) => one.counted > 0) ? (
-              <Empty title="No counters for this time">
+              <Empty title={`No ${overview?.cards_counted ? `${words.router} ` : ""}counters for this time`}>
                 No {words.router} of {fabric.name} has counters in {past === null ? "the last" : "these"} ten minutes.
-                Flitwatch cannot tell whether anything {past === null ? "needs" : "needed"} attention.
+                {overview?.cards_counted
+                  ? ` Its network cards have counters: ${judged}, but Flitwatch cannot tell where the network is congested.`
+                  : ` Flitwatch cannot tell whether anything ${past === null ? "needs" : "needed"} attention.`}
               </Empty>
             ) : calm ? (
               <Empty title="Nothing needs attention">
-                {plural(incident.data?.judged.not_slow ?? 0, "running job")} of{" "}
-                {incident.data?.judged.running ?? "an unknown number"} can be judged and none of them is slow; no{" "}
-                {scene?.arrangement.noun ?? "group"} is hot{past === null && "; all devices are reporting"}.
+                {judged}; no {scene?.arrangement.noun ?? "group"} is hot{past === null && "; all devices are reporting"}
+                .
               </Empty>
             ) : (
               <Unanswered

@@ -62,10 +62,11 @@ it("says how many jobs are slow, what is ahead and what noise cost, in place of 
   expect(waiting([])).toMatchObject({ value: UNKNOWN, detail: "0 incidents · 12 ended jobs not examined yet" });
   expect(waiting([{ node_hours: 4 }])).toMatchObject({ value: "> 4.0" });
   const none = { incidents: [], more: false, hours: 10, unexamined: 0 };
-  const covered = (coverage: (number | null)[]) =>
-    homeFigures({ ...asked, lost: none, overview: { coverage }, loading: all(false) })[2];
+  const covered = (coverage: (number | null)[], cards_counted = false) =>
+    homeFigures({ ...asked, lost: none, overview: { coverage, cards_counted }, loading: all(false) })[2];
   expect(covered([null, null])).toMatchObject({ value: UNKNOWN, detail: "no counters for this time" });
   expect(covered([null, 1])).toMatchObject({ value: "0.0", detail: "0 incidents" });
+  expect(covered([null, null], true)).toMatchObject({ value: "0.0", detail: "0 incidents" });
   const nothing = { victims: [], others: [], judged: { running: 35, not_slow: 0 } } as unknown as Incident;
   expect(homeFigures({ ...asked, incident: nothing, loading: all(false) })[0]).toMatchObject({
     value: UNKNOWN,

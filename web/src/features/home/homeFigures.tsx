@@ -77,7 +77,7 @@ export function Figures({ figures }: { figures: HomeFigure[] }) {
 interface FigureInputs {
   fabric: Fabric;
   values: Values | null;
-  overview: { coverage: (number | null)[] } | null;
+  overview: { coverage: (number | null)[]; cards_counted: boolean } | null;
   congestion: { classes: Record<string, { ratio: number | null; p95: number | null }> } | null;
   occupancy: { nodes_held: number; jobs: { nodes: number | null }[] } | null;
   /** Who is slow now; its count of running jobs is also that of the sentence on the incident. */
@@ -142,7 +142,7 @@ function lostFigure(
   const least = lost && (lost.more || lost.unexamined > 0 || lost.incidents.some((one) => one.node_hours === null));
   const share = lost && lost.hours > 0 && fabric.endpoints > 0 ? hours / (fabric.endpoints * lost.hours) : null;
   const number = lost?.incidents.length ?? 0;
-  const blind = overview?.coverage.every((one) => one === null);
+  const blind = overview && !overview.cards_counted && overview.coverage.every((one) => one === null);
   const known = lost !== null && (number > 0 || !(lost.unexamined || blind));
   return {
     label: `Lost to noise, ${span}`,

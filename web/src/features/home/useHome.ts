@@ -9,6 +9,7 @@ import { incidentQuery, incidentsQuery } from "../../api/incident";
 import {
   congestionQuery,
   coverageQuery,
+  fabricsQuery,
   ingestQuery,
   jobsQuery,
   occupancyQuery,
@@ -17,7 +18,7 @@ import {
 } from "../../api/queries";
 import type { Fabric } from "../../api/shapes";
 import { panelFigures, routerWindow, sumsOf } from "../../charts/window";
-import { isoTime, type TimeWindow } from "../../lib/time";
+import { isoTime, parseTime, type TimeWindow } from "../../lib/time";
 import { sceneOf, type Values } from "../../machine/scene";
 import type { Span } from "../addresses";
 import { spanWindow } from "./texts";
@@ -61,10 +62,12 @@ const NONE: RunningRun[] = [];
 /** `chosen`: a moment of the past; what is only known of now is then not asked for. */
 export function useHome(fabric: Fabric, chosen: number | null, spanName: Span) {
   const fresh = useFreshness(fabric);
-  const through = chosen ?? fresh.through;
+  const through = chosen ?? fresh.through ?? parseTime(fabric.cards_last_ts);
   const edge = through === null ? null : Math.floor(through / PACE_MS) * PACE_MS;
   const live = chosen === null;
   const moment = useMemo(() => ({ at: fabric.snapshot ? null : edge, windowMs: WINDOW_MS }), [fabric.snapshot, edge]);
+  // No event reports counters of network cards.
+  useQuery({ ...fabricsQuery(), enabled: live && fabric.cards_last_ts !== null, refetchInterval: PACE_MS });
   const routers = useQuery(routersQuery(fabric.name));
   const congestion = useQuery(congestionQuery(fabric.id, moment, null));
   const minute = edge === null ? null : Math.ceil(edge / 60_000) * 60_000;

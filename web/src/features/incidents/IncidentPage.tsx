@@ -230,7 +230,12 @@ function Causes({ stored, now }: { stored: IncidentDetail; now: number }) {
                     {one.user === null ? (
                       "–"
                     ) : (
-                      <Link to="/incidents" search={{ user: one.user }} title="Incidents of this user's jobs">
+                      <Link
+                        className="neighbour-who"
+                        to="/incidents"
+                        search={{ user: one.user }}
+                        title={`${one.user}: incidents of this user's jobs`}
+                      >
                         {one.user}
                       </Link>
                     )}

@@ -116,18 +116,17 @@ export function Neighbours({ job, cluster, neighbours, candidates, timed, chosen
                     {n.name && <span className="neighbour-application">{n.name}</span>}
                   </td>
                   <td className="neighbour-user">
-                    {n.user ?? "–"}
+                    <span className="neighbour-who" title={n.user ?? undefined}>
+                      {n.user ?? "–"}
+                    </span>
                     {blamed.has(n.job_id) && (
-                      <>
-                        {" "}
-                        <Link
-                          to="/blame"
-                          className="tag"
-                          title={`Slow runs of ${blamed.get(n.job_id)?.join(", ") ?? ""} coincide with this user's exposure; this is not proof of cause`}
-                        >
-                          blamed
-                        </Link>
-                      </>
+                      <Link
+                        to="/blame"
+                        className="tag"
+                        title={`Slow runs of ${blamed.get(n.job_id)?.join(", ") ?? ""} coincide with this user's exposure; this is not proof of cause`}
+                      >
+                        blamed
+                      </Link>
                     )}
                   </td>
                   <td className="numeric">{count(n.nodes)}</td>

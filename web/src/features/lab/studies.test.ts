@@ -37,5 +37,6 @@ describe("the form of a study", () => {
     expect(fieldLabel("load_gib_per_s")).toBe("Load, GiB/s");
     expect(fieldLabel("packet_bytes")).toBe("Packet, bytes");
     expect(fieldLabel("runs")).toBe("Runs");
+    expect(["sls", "vls"].map(fieldLabel)).toEqual(["Service levels (SLs)", "Virtual lanes (VLs)"]);
   });
 });

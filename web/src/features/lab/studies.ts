@@ -138,9 +138,16 @@ export function parametersFrom(fields: StudyField[], typed: Typed): Record<strin
   return sent;
 }
 
+const WRITTEN_OUT: Record<string, string> = {
+  sls: "Service levels (SLs)",
+  vls: "Virtual lanes (VLs)",
+  lmc: "LID mask control (LMC)",
+  mtu: "Largest packet (MTU), bytes",
+};
+
 /** "load_gib_per_s" -> "Load, GiB/s". */
 export function fieldLabel(name: string): string {
-  const words = name
+  const words = (WRITTEN_OUT[name] ?? name)
     .replace(/_gib_per_s$/, ", GiB/s")
     .replace(/_bytes$/, ", bytes")
     .replaceAll("_", " ");

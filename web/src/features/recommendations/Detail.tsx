@@ -1,18 +1,18 @@
 /** One recommendation: verdict, gain, before and after, what to take away, and the traffic that it rests on. */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { useState } from "react";
 import { type RecommendationDetail, recommendationQuery, type Side } from "../../api/recommendations";
 import { ratioScale } from "../../charts/intervals";
-import { DownloadButton } from "../../components/buttons";
+import { CopyButton, DownloadButton } from "../../components/buttons";
 import { Failure, HowToRead, Waiting } from "../../components/Notice";
 import { IntervalBar } from "../../components/Figure";
 import { refuseUnless } from "../../lib/address";
 import { bytes, count, isKnown, percent, plural, ratio } from "../../lib/format";
 import { moment, parseTime, ZONE } from "../../lib/time";
+import { fieldLabel } from "../lab/studies";
 import { BeforeAfterPlots } from "./BeforeAfterPlots";
 import { TrafficCard } from "./TrafficCard";
-import { gainInterval, gainSaid, intervalText, timeText, valueText } from "./words";
+import { gainInterval, gainSaid, intervalText, parameterText, timeText, valueText } from "./words";
 
 export function Detail({ id }: { id: number }) {
   const { slice, by } = useSearch({ from: "/advice" });
@@ -121,30 +121,19 @@ function Verdict({ one }: { one: RecommendationDetail }) {
           .filter(([, value]) => typeof value !== "object")
           .slice(0, 12)
           .map(([name, value]) => (
-            <Parameter key={name} name={name} value={said(value)} />
+            <Parameter key={name} name={name} value={parameterText(name, value)} />
           ))}
       </dl>
     </section>
   );
 }
 
-function Environment({ line }: { line: string }) {
-  const [said, setSaid] = useState("Copy");
-  const copy = () => {
-    navigator.clipboard.writeText(line).then(
-      () => setSaid("Copied"),
-      () => setSaid("Select and copy"),
-    );
-  };
-  return (
-    <span className="environment">
-      <code>{line}</code>
-      <button className="button" onClick={copy} aria-label={`${said} the environment line`}>
-        {said}
-      </button>
-    </span>
-  );
-}
+const Environment = ({ line }: { line: string }) => (
+  <span className="environment">
+    <code>{line}</code>
+    <CopyButton text={line} what="the environment line" />
+  </span>
+);
 
 const errorText = (share: number | null) => (isKnown(share) ? `${ratio(100 * share)} %` : "unknown");
 
@@ -246,15 +235,9 @@ function Numbers({ one }: { one: RecommendationDetail }) {
   );
 }
 
-/** Times as the rest of the page writes them. */
-function said(value: unknown): string {
-  const at = typeof value === "string" && /^\d{4}-\d\d-\d\dT/.test(value) ? parseTime(value) : null;
-  return at === null ? String(value) : `${moment(at, 0)} ${ZONE}`;
-}
-
 const Parameter = ({ name, value }: { name: string; value: string }) => (
   <div>
-    <dt>{name.replaceAll("_", " ")}</dt>
+    <dt>{fieldLabel(name)}</dt>
     <dd title={value}>{value}</dd>
   </div>
 );

@@ -110,7 +110,12 @@ export function RecommendationsPage() {
           options={[...STATES]}
           onChange={(state) => void navigate({ search: { state: state === "all" ? undefined : state } })}
         />
-        <TableExport name="recommendations" source={address("/advice")} rows={rows} columns={columns} />
+        <TableExport
+          name="recommendations"
+          source={address("/advice", { state: search.state })}
+          rows={rows}
+          columns={columns}
+        />
       </div>
       <div className="recommendations-main">
         <div className="recommendations-lists">
@@ -141,6 +146,8 @@ export function RecommendationsPage() {
                   if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
                 }}
               />
+            ) : search.state ? (
+              <Empty title={`No advice is ${search.state}`} />
             ) : (
               <Empty title="No advice yet">
                 Run the loop on the right, or <code>flitwatch loop run --pattern bisection-shuffle</code>.

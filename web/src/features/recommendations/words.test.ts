@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { gainSaid, gainText, intervalText, timeText, valueText } from "./words";
+import { gainSaid, gainText, intervalText, parameterText, timeText, valueText } from "./words";
 
 const gain = { factor: 1.42, low: 1.35, high: 1.49, level: 0.9, runs: 5, basis: "" };
 
@@ -29,4 +29,8 @@ it("shows times of every size", () => {
 it("shows the figure of a reason in units that can be read", () => {
   expect(valueText(420e9, "bytes")).toBe("391 GiB");
   expect([valueText(1.6234, "times"), valueText(12_345, null)]).toEqual(["1.62 times", "12,345"]);
+});
+
+it("says that service levels and lanes stay as they are", () => {
+  expect([parameterText("sls", 0), parameterText("vls", 5), parameterText("lmc", 0)]).toEqual(["unchanged", "5", "0"]);
 });

@@ -2,6 +2,7 @@
 import type { Gain, Recommendation } from "../../api/recommendations";
 import type { Interval } from "../../charts/intervals";
 import { bytes, count, duration, percent, UNKNOWN } from "../../lib/format";
+import { moment, parseTime, ZONE } from "../../lib/time";
 
 const times = (factor: number) => `×${factor.toFixed(2)}`;
 
@@ -37,6 +38,13 @@ export function gainSaid(gain: Gain | null): string {
   if (gain.factor >= 1.005) return `${times(gain.factor)} as fast`;
   if (gain.factor <= 0.995) return `Slower: ${times(gain.factor)}`;
   return "As fast as before";
+}
+
+/** Times as the rest of the page writes them. */
+export function parameterText(name: string, value: unknown): string {
+  if (value === 0 && /^[sv]ls$/.test(name)) return "unchanged";
+  const at = typeof value === "string" && /^\d{4}-\d\d-\d\dT/.test(value) ? parseTime(value) : null;
+  return at === null ? String(value) : `${moment(at, 0)} ${ZONE}`;
 }
 
 const KINDS: Record<string, string> = { routes: "Routes", routing_mode: "Routing mode", placement: "Placement" };

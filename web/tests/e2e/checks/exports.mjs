@@ -55,6 +55,29 @@ export async function exports({ url, check, api, timed, fabricUrl }) {
   );
 
   await check(
+    "an export whose code does not load says so and what to do, until the next export or page",
+    async (page) => {
+      await page.goto(`${url}/jobs`);
+      const menu = page.locator("main button", { hasText: /^Export/ });
+      await menu.waitFor();
+      await page.evaluate(() => (window.old = true));
+      // As after an update: the page would be loaded anew without a word.
+      await page.route(`${url}/`, (route) => route.fulfill({ body: '<script src="/assets/index-newer.js"></script>' }));
+      await page.route(/\/assets\//, (route) => route.abort());
+      await menu.click();
+      await page.locator('[role="menuitem"]', { hasText: "Parquet" }).click();
+      const alert = page.getByRole("alert").filter({ hasText: "reload the page, and export again" });
+      await alert.waitFor();
+      await page.waitForTimeout(500);
+      assert.equal(await page.evaluate(() => window.old), true);
+      await page.unroute(/\/assets\//);
+      assert.ok(await savedBy(page, menu, "CSV"));
+      await alert.waitFor({ state: "detached" });
+    },
+    { fixtureOnly: true },
+  );
+
+  await check(
     "the same rows leave as Parquet, and the API line beside them answers with them in a shell",
     async (page) => {
       await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);

@@ -151,6 +151,18 @@ export async function incidents({ url, fixture, check, api }) {
     },
   );
 
+  await check("a very long user name leaves the table of causes low, and its title holds it whole", async (page) => {
+    const told = await api(`/incidents/${over.incident_id}`);
+    const user = "u".repeat(200);
+    const causes = told.causes.map((one) => ({ ...one, user }));
+    await page.route(/\/incidents\/\d+$/, (route) => route.fulfill({ json: { ...told, causes } }));
+    await page.goto(`${url}/incidents/${over.incident_id}`);
+    const name = page.locator(".neighbour-user a").first();
+    assert.ok((await name.getAttribute("title")).includes(user));
+    const { height } = await name.boundingBox();
+    assert.ok(height < 40, `the name is ${height} pixels high`);
+  });
+
   await check("the number of an incident that became part of another leads to that one", async (page) => {
     await page.goto(`${url}/incidents/137`);
     await page.waitForURL(`**/incidents/${over.incident_id}`);

@@ -258,6 +258,25 @@ export async function recommendations({ url, check }) {
   );
 
   await check(
+    "a filtered list of advice says so in its API line and if it is empty, and an environment line is copied without a clipboard",
+    async (page) => {
+      // As on plain HTTP.
+      await page.addInitScript(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
+      await page.goto(`${url}/advice?state=recommended`);
+      const list = page.locator('section[aria-label="Recommendations"]');
+      await list.locator("tbody tr[aria-rowindex]", { hasText: "Routing mode" }).click();
+      await page.getByRole("button", { name: "Copy the environment line" }).click();
+      await page.getByText("Select the text and press Ctrl+C").waitFor();
+      const line = await savedBy(page, page.locator(".context button", { hasText: "Export" }), "Copy the API line");
+      assert.match(line.toString(), /\/advice\?state=recommended'/);
+      await page.route(/\/advice\?state=refused/, (route) => route.fulfill({ json: { items: [], next_cursor: null } }));
+      await page.goto(`${url}/advice?state=refused`);
+      await list.getByRole("heading", { name: "No advice is refused" }).waitFor();
+    },
+    { fixtureOnly: true },
+  );
+
+  await check(
     "a recommendation has its gain with an interval, plots before and after, matrices and its tables",
     async (page) => {
       await page.goto(`${url}/advice`);
@@ -476,6 +495,17 @@ export async function estimates({ url, check, api }) {
         await page.goto(`${url}/${path}`);
         await page.locator(".context .subtitle", { hasText: "all machines" }).waitFor();
       }
+      // One machine's running jobs are a click away, and the address keeps the choice.
+      const jobs = page.locator('[aria-label="Running jobs"] tbody tr[aria-rowindex]');
+      const without = page.locator('section[aria-label="Jobs without steps"]');
+      await jobs.first().waitFor();
+      await without.waitFor();
+      await page.locator(".context a", { hasText: "Only" }).click();
+      await addressed(page, { machine: "torus-like" });
+      await page.locator(".context .subtitle", { hasText: "0 instrumented jobs running · torus-like" }).waitFor();
+      await without.waitFor({ state: "detached" });
+      await page.locator(".context a", { hasText: "All machines" }).click();
+      await without.waitFor();
     },
     { fixtureOnly: true },
   );

@@ -241,14 +241,16 @@ export async function layout(site) {
   await check(
     "a dialog that Escape closes gives the focus back to the button that opened it",
     async (page) => {
-      for (const [path, name] of [
+      for (const [path, name, entry] of [
         ["/incidents", "Window"],
         ["/lab", "Worked example"],
         ["/alerts?view=silences", "New silence"],
+        [`/fabric/${site.timed.name}`, "Time axis ", "Choose dates"],
       ]) {
         await opened(page, url + path);
-        const button = page.locator("main button", { hasText: name });
+        const button = page.locator("main button", { hasText: name }).first();
         await button.press("Enter");
+        if (entry) await page.locator('[role="menuitem"]', { hasText: entry }).press("Enter");
         await page.locator(".dialog").waitFor();
         await page.keyboard.press("Escape");
         await page.locator(".dialog").waitFor({ state: "detached" });
