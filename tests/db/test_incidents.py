@@ -250,7 +250,7 @@ def _finding(conn: Any, since_s: float, until_s: float | None, *causes: str) -> 
         row = conn.execute("SELECT job_pk FROM job WHERE job_id = %s", [job]).fetchone()
         named.append({"job_pk": row[0], "job_id": job, "part": 0.9 / len(causes)})
     low, until = (None if one is None else datetime.fromtimestamp(BEGIN_S + one, UTC) for one in (since_s, until_s))
-    slow = {"since": low, "since_low": low, "until": until, "factor": 1.5, "lost_s": 60.0, "lost_low_s": 50.0, "lost_high_s": 70.0}  # fmt: skip
+    slow = {"since": low, "since_low": low, "since_high": low, "until": until, "factor": 1.5, "lost_s": 60.0, "lost_low_s": 50.0, "lost_high_s": 70.0}  # fmt: skip
     return {"verdict": "named", "reasons": [], "slowdown": slow, "named": named, "links": [], "remedies": [], "quiet": None, "to_file_system": False}  # fmt: skip
 
 
@@ -294,6 +294,31 @@ def test_two_that_turn_out_to_be_one_become_one_and_the_number_of_the_later_stil
         # Long after it is over, the same cause makes another.
         conn.execute("UPDATE incident SET ended_at = to_timestamp(%s)", [BEGIN_S + 840])
         assert keep("1", 5000, 5600, "2") not in (first, second)
+
+
+def test_a_first_cause_stays_when_what_a_later_one_cost_outweighs_it(embedded_db: str) -> None:
+    """Job 2 slowed job 1 until minute 10. In minute 7 job 4 joined, which hid it, and cost job 3 much more."""
+    day(embedded_db)
+    with connect(embedded_db, role="writer", autocommit=True) as conn:
+        (fabric_id,) = conn.execute("SELECT fabric_id FROM fabric").fetchone() or (0,)
+        pk = dict(conn.execute("SELECT job_id, job_pk FROM job").fetchall())
+        conn.execute("UPDATE job SET end_ts = to_timestamp(%s), state = 'COMPLETED'", [BEGIN_S + CULPRIT_END_S])
+        first, second = _finding(conn, 365, 600, "4", "2"), _finding(conn, 430, 840, "4")
+        first["named"][0]["part"], first["named"][1]["part"], second["slowdown"]["lost_s"] = 0.75, 0.15, 600.0
+        for job, found in (("1", first), ("3", second)):
+            with conn.transaction():
+                store.store_finding(conn, fabric_id, pk[job], True, found, True)
+        store.mark_judged(conn, pk["1"])
+        at(conn, 2000)
+        found = only(conn)
+    assert [cause["job_id"] for cause in found["causes"]] == ["4", "2"]
+    assert since(found["began"]) == 365 and found["title"].startswith(
+        "Jobs 4 and 2 slowed 2 jobs from 14:06:05 UTC to "
+    )
+    # At a time before the second cause started, the first one alone.
+    with connect(embedded_db, role="reader") as conn:
+        (head,) = shown.list_heads(conn, shown.IncidentFilter(), 10, at_s=BEGIN_S + 410)
+        assert head["title"] == "Job 2 has been slowing job 1 since 14:06:05 UTC"
 
 
 def test_a_list_can_be_narrowed_and_is_read_in_pages(embedded_db: str) -> None:

@@ -157,10 +157,18 @@ def test_parts_are_weighted_by_what_each_slow_job_lost() -> None:
 
 
 def test_a_cause_has_a_tenth_of_the_whole_and_is_not_slowed_itself() -> None:
-    assert causes_of({7: 0.6, 8: 0.1, 9: 0.09}, {1}) == [7, 8]
-    assert causes_of({7: 0.08, 9: 0.05}, {1}) == [7], "the largest always is one"
-    assert causes_of({7: 0.6, 8: 0.3}, {8}) == [7] and causes_of({8: 0.3}, {8}) == [8]
-    assert causes_of({7: None, 8: None}, set()) == [7, 8], "where only times and places name them"
+    assert causes_of({7: 0.6, 8: 0.1, 9: 0.09}, {1: [7]}) == [7, 8]
+    assert causes_of({7: 0.08, 9: 0.05}, {1: [7]}) == [7], "the largest always is one"
+    assert causes_of({7: 0.6, 8: 0.3}, {8: [7]}) == [7] and causes_of({8: 0.3}, {8: []}) == [8]
+    assert causes_of({7: None, 8: None}, {}) == [7, 8], "where only times and places name them"
+
+
+def test_each_slowed_job_has_a_cause_that_ran_when_it_became_slow() -> None:
+    """Job 9 slowed job 1 before job 7 started, and has little of the whole."""
+    assert causes_of({7: 0.9, 8: 0.08, 9: 0.07}, {1: [9], 2: [7]}) == [7, 9]
+    assert causes_of({7: 0.9, 9: 0.07}, {1: [7, 9], 2: [7]}) == [7], "job 7 ran too"
+    assert causes_of({7: 0.9, 9: 0.07}, {1: [9], 2: [7], 9: [7]}) == [7, 9], "although slowed later"
+    assert causes_of({7: 0.9, 9: 0.07}, {1: [], 2: [7]}) == [7], "none is known"
 
 
 def test_what_is_said_names_jobs_by_number() -> None:

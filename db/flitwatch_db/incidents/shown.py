@@ -368,8 +368,9 @@ def _build_head(
     conn: Conn, row: Row, victims: list[Victim], causes: dict[int, IncidentCause], at_s: float = math.inf
 ) -> IncidentHead:
     parts = domain.parts_of([{entry["job_pk"]: entry["part"] for entry in victim.finding["named"]} for victim in victims], [victim.weight for victim in victims])  # fmt: skip
-    chosen = domain.causes_of(parts, {victim.row["job_pk"] for victim in victims})
-    named: list[IncidentCause] = [{**causes[pk], "part": parts[pk]} for pk in chosen if pk in causes]
+    parts = {pk: part for pk, part in parts.items() if pk in causes}
+    chosen = domain.causes_of(parts, {victim.row["job_pk"]: _list_present(victim, causes) for victim in victims})
+    named: list[IncidentCause] = [{**causes[pk], "part": parts[pk]} for pk in chosen]
     gone = bool(named) and all(cause["end"] is not None for cause in named)
     hours = domain.node_hours([_lost_time(entry.row) for entry in victims]) or (None, None, None)
     now = sum(entry.slow_now for entry in victims)
@@ -381,6 +382,13 @@ def _build_head(
         "causes": named, "worst": victims[0].row["job_id"] if victims else None, "slowed": len(victims), "slow_now": now, "lost_s": sum(entry.row["lost_s"] for entry in victims),
         "node_hours": hours[0], "node_hours_low": hours[1], "node_hours_high": hours[2],
     }  # fmt: skip
+
+
+def _list_present(victim: Victim, causes: dict[int, IncidentCause]) -> list[int]:
+    """Return the jobs named for a slowed one that had started when it became slow, at the latest bound of that time."""
+    became_slow = victim.finding["slowdown"]["since_high"]
+    named = [entry["job_pk"] for entry in victim.finding["named"]]
+    return [pk for pk in named if pk in causes and (causes[pk]["start"] or became_slow) <= became_slow]
 
 
 def _to_slow_job(one: Victim) -> SlowJob:

@@ -348,10 +348,18 @@ def parts_of(named: Sequence[Mapping[int, float | None]], weights: Sequence[floa
     return dict(sorted(parts.items(), key=lambda one: (-(one[1] or 0.0), one[0])))
 
 
-def causes_of(parts: Mapping[int, float | None], victims: Collection[int]) -> list[int]:
-    """Return the jobs with these parts (largest first) that are causes: at least `LEAST_HIDDEN`, and not slowed themselves; always one or more."""
-    others = [pk for pk in parts if pk not in victims] or list(parts)
-    return [pk for pk in others if pk == others[0] or parts[pk] is None or (parts[pk] or 0.0) >= LEAST_HIDDEN]
+def causes_of(parts: Mapping[int, float | None], slowed: Mapping[int, Collection[int]]) -> list[int]:
+    """Return the jobs with these parts (largest first) that are causes: at least `LEAST_HIDDEN`, and not slowed themselves; always one or more.
+
+    `slowed` are the slowed jobs, each with its named jobs that had started when it became slow. One of them is a cause, or a title would name only jobs
+    that started later.
+    """
+    others = [pk for pk in parts if pk not in slowed] or list(parts)
+    chosen = {pk for pk in others if pk == others[0] or parts[pk] is None or (parts[pk] or 0.0) >= LEAST_HIDDEN}
+    for present in slowed.values():
+        if chosen.isdisjoint(present):
+            chosen.update([pk for pk in (*others, *parts) if pk in present][:1])
+    return [pk for pk in parts if pk in chosen]
 
 
 def epoch_to_datetime(at_s: float) -> datetime:
