@@ -316,6 +316,20 @@ def test_three_steps_are_enough_and_may_all_be_slow() -> None:
     assert found is not None and found.from_start and found.first_step == 0
 
 
+def test_few_draws_have_the_wide_intervals_of_students_t() -> None:
+    from scipy.stats import t
+
+    assert [slowdown.student_quantile(freedom) for freedom in range(1, 9)] == pytest.approx(
+        t.ppf(0.975, range(1, 9)), rel=3e-4
+    )
+    assert slowdown.student_quantile(20) == pytest.approx(t.ppf(0.975, 20), rel=0.01)
+    rng = np.random.default_rng(4)
+    for runs in (2, 3, 4, 6, 10, 30):
+        times_s = rng.normal(100, 5, (2000, runs + 1))
+        held = [abs(one[0] - np.median(one[1:])) <= slowdown.within_s(one[1:]) for one in times_s]
+        assert 0.92 <= np.mean(held) <= 0.99, (runs, np.mean(held))
+
+
 def test_the_onset_may_be_a_step_that_was_half_slow_on_either_side() -> None:
     ratio = np.zeros(30)
     ratio[10:20] = 0.4
