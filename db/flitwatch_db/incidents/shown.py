@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
@@ -39,6 +40,8 @@ MOST_MINUTES = 1440
 #: Findings of this many incidents are in memory at a time: each can have hundreds of kilobytes.
 INCIDENTS_AT_A_TIME = 50
 
+#: If the last examined minute began longer ago, in seconds, the present state of the links is unknown.
+UNCOUNTED_S = domain.CALM_S + 2 * domain.MINUTE_S
 
 #: Ended jobs are usually examined within this time, in seconds; unexamined jobs are counted up to a limit.
 EXAMINED_S, MOST_UNEXAMINED = 120.0, 1000
@@ -172,14 +175,17 @@ def list_minutes(conn: Conn, incident_id: int, at_s: float = math.inf) -> list[M
     return [Minute(*row) for row in rows]
 
 
-def _find_pause(conn: Conn, row: Row, victims: list[Victim], at_s: float) -> Pause | None:
-    """Return the current pause of an open incident's causes, as of a time, while no job is slow."""
-    if row["state"] != "open" or row["quiet"] is None or not victims or any(one.slow_now for one in victims):
-        return None
+def _find_pause(conn: Conn, row: Row, victims: list[Victim], at_s: float) -> tuple[Pause | None, bool]:
+    """Return the current pause of an open incident's causes, as of a time, while no job is slow; and whether counters show the links at that time."""
+    if row["state"] != "open" or not victims or any(one.slow_now for one in victims):
+        return None, True
+    minutes = [] if row["quiet"] is None else list_minutes(conn, row["incident_id"], at_s)
+    if not minutes or min(at_s, time.time()) - minutes[-1].at_s > UNCOUNTED_S:
+        return None, False
     began_s = min(one.row["since_at"].timestamp() for one in victims)
     ends = [one.row["until_at"] or one.row["end"] for one in victims]
     until_s = max((end.timestamp() for end in ends if end is not None), default=began_s)
-    return domain.find_pause(list_minutes(conn, row["incident_id"], at_s), row["quiet"], began_s, until_s)
+    return domain.find_pause(minutes, row["quiet"], began_s, until_s), True
 
 
 def _build_conditions(asked: IncidentFilter) -> tuple[Composed, Row]:
@@ -371,14 +377,14 @@ def _build_head(
     parts = {pk: part for pk, part in parts.items() if pk in causes}
     chosen = domain.causes_of(parts, {victim.row["job_pk"]: _list_present(victim, causes) for victim in victims})
     named: list[IncidentCause] = [{**causes[pk], "part": parts[pk]} for pk in chosen]
-    gone = bool(named) and all(cause["end"] is not None for cause in named)
+    gone = [cause["job_id"] for cause in named if cause["end"] is not None]
     hours = domain.node_hours([_lost_time(entry.row) for entry in victims]) or (None, None, None)
     now = sum(entry.slow_now for entry in victims)
     ended = row["ended_at"]
     ids = [cause["job_id"] for cause in named]
     return {
         "incident_id": row["incident_id"], "fabric": row["fabric"], "simulated": row["simulated"], "state": row["state"], "began": row["began_at"], "ended": ended,
-        "title": domain.make_title(ids, [entry.row["job_id"] for entry in victims], now, row["began_at"].timestamp(), None if ended is None else ended.timestamp(), gone, _find_pause(conn, row, victims, at_s)),
+        "title": domain.make_title(ids, [entry.row["job_id"] for entry in victims], now, row["began_at"].timestamp(), None if ended is None else ended.timestamp(), gone, *_find_pause(conn, row, victims, at_s)),
         "causes": named, "worst": victims[0].row["job_id"] if victims else None, "slowed": len(victims), "slow_now": now, "lost_s": sum(entry.row["lost_s"] for entry in victims),
         "node_hours": hours[0], "node_hours_low": hours[1], "node_hours_high": hours[2],
     }  # fmt: skip
