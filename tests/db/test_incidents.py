@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from support.planted_flows import FABRIC
 from support.planted_machine import BEGIN_S, planted, run_of
 
 from flitwatch_alerting.evaluate import evaluate_rule
@@ -14,6 +16,7 @@ from flitwatch_db.alerts import signals
 from flitwatch_db.core.connection import fetch_rows
 from flitwatch_db.core.events import emit_event
 from flitwatch_db.estimates import advice
+from flitwatch_db.fabrics.store import save_fabric
 from flitwatch_db.incidents import shown, store
 from flitwatch_db.incidents.update import update_incidents
 from flitwatch_db.jobs.explanation import explain_by_id
@@ -105,6 +108,19 @@ def test_a_burst_after_a_long_pause_opens_it_again_and_then_a_pause_as_long_does
     assert titles[1300] == f"{began} and still keeps its links busy"
     assert titles[2000] == f"{began} in bursts, about every 14 minutes; the last burst ended at 14:24:00 UTC"
     assert abs(since(found["began"]) - CULPRIT_S) <= 60 and abs(since(found["ended"]) - 1440) <= 60
+
+
+def test_a_job_on_two_machines_has_its_incident_where_most_of_its_nodes_are(embedded_db: str) -> None:
+    day(embedded_db)
+    with connect(embedded_db, role="owner", autocommit=True) as owner:
+        owner.execute("UPDATE job SET end_ts = NULL, state = 'RUNNING'")
+        save_fabric(owner, replace(FABRIC, name="other"))
+        owner.execute("INSERT INTO job_node SELECT job_pk, 'x' || job_id, 2, 0, 0 FROM job WHERE job_id IN ('1', '2')")
+    with connect(embedded_db, role="writer", autocommit=True) as conn:
+        at(conn, 480)
+        assert only(conn)["fabric"] == FABRIC.name
+        other = find_incident(conn, 2, BEGIN_S + 480)
+    assert (other["verdict"], other["judged"]["running"], other["judged"]["slow"]) == ("cannot tell", 2, 0)
 
 
 def test_history_says_what_was_said_live(embedded_db: str) -> None:
@@ -345,7 +361,11 @@ def test_a_running_job_without_new_steps_is_not_slow_now(embedded_db: str) -> No
         at(conn, 780)
         found = only(conn)
         assert (found["state"], found["slow_now"]) == ("open", 0)
-        assert found["title"] == "Job 2 slowed job 1 from 14:06:00 UTC and still keeps its links busy"
+        assert found["title"].endswith("; whether job 2 still keeps its links busy is unknown"), (
+            "no counters since then"
+        )
+        (then,) = shown.list_heads(conn, shown.IncidentFilter(), 2, at_s=BEGIN_S + 780)
+        assert then["title"] == "Job 2 slowed job 1 from 14:06:00 UTC and still keeps its links busy"
         assert find_incident(conn, 1, BEGIN_S + 780)["judged"]["slow"] == 0
         receive(775, run)
         assert explain(780)["until"] is None, "time passed between its steps"
