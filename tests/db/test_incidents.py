@@ -181,6 +181,15 @@ def test_what_the_culprit_cost_stands_on_its_page_and_on_home(embedded_db: str) 
 def test_as_of_a_moment_a_job_has_lost_what_it_had_lost_by_then(embedded_db: str) -> None:
     day(embedded_db)
     with connect(embedded_db, role="writer", autocommit=True) as conn:
+        with connect(embedded_db, role="owner", autocommit=True) as owner:
+            ends = owner.execute("SELECT job_pk, end_ts, state FROM job").fetchall()
+            owner.execute("UPDATE job SET end_ts = NULL, state = 'RUNNING'")
+            at(conn, 590)
+            going, (then,) = only(conn), shown.list_heads(conn, shown.IncidentFilter(), 10, at_s=BEGIN_S + 470)
+            # Less than half of the time from the onset to the last examination, give or take a step.
+            assert then["lost_s"] == pytest.approx(going["lost_s"] * (470 - CULPRIT_S) / (590 - CULPRIT_S), abs=8)
+            for job, end, state in ends:
+                owner.execute("UPDATE job SET end_ts = %s, state = %s WHERE job_pk = %s", [end, state, job])
         at(conn, DAY_S)
         found, middle_s = only(conn), BEGIN_S + (CULPRIT_S + SLOW_END_S) / 2
         half = shown.list_heads(conn, shown.IncidentFilter(), 10, at_s=middle_s)[0]

@@ -261,7 +261,8 @@ def slowed_by(conn: Conn, job_pk: int, at_s: float) -> SlowedTotal | None:
     rows = fetch_rows(
         conn,
         SQL("""
-            SELECT p.incident_id, p.job_pk, v.lost_s, v.lost_low_s, v.lost_high_s, v.since_at, v.until_at, j.end_ts AS "end", v.finding -> 'named' AS named
+            SELECT p.incident_id, p.job_pk, v.lost_s, v.lost_low_s, v.lost_high_s, v.since_at, v.until_at, j.end_ts AS "end", v.finding -> 'named' AS named,
+                   (v.finding -> 'slowdown' ->> 'factor')::float8 AS factor
             FROM incident_part p JOIN incident_victim v USING (incident_id, job_pk) JOIN job j USING (job_pk)
             WHERE p.cause_pk = %(job)s AND v.since_at <= to_timestamp(%(at)s)
         """),
@@ -329,9 +330,11 @@ def _as_of(row: Row, at_s: float) -> Row:
 def _lost_until(row: Row, at_s: float) -> Row:
     """Scale a job's lost time to the part of its slow stretch before a time; the stretch is assumed to be uniformly slow."""
     since_s, until = row["since_at"].timestamp(), row["until_at"] or row["end"]
-    if until is None or until.timestamp() <= max(at_s, since_s):
+    # While the job is slow, its loss is that of the steps until the last examination, which took as long as follows from their slowdown.
+    until_s = since_s + row["lost_s"] / (1 - 1 / row["factor"]) if until is None else until.timestamp()
+    if until_s <= max(at_s, since_s):
         return {}
-    share = (at_s - since_s) / (until.timestamp() - since_s)
+    share = (at_s - since_s) / (until_s - since_s)
     return {name: row[name] * share for name in ("lost_s", "lost_low_s", "lost_high_s")}
 
 
@@ -340,7 +343,8 @@ def _load_victims(conn: Conn, incidents: list[int], at_s: float = math.inf) -> d
     rows = fetch_rows(
         conn,
         SQL("""
-            SELECT v.incident_id, v.since_at, v.until_at, v.lost_s, v.lost_low_s, v.lost_high_s, v.finding, j.job_pk, j.job_id, j.user_name AS "user",
+            SELECT v.incident_id, v.since_at, v.until_at, v.lost_s, v.lost_low_s, v.lost_high_s, v.finding,
+                   (v.finding -> 'slowdown' ->> 'factor')::float8 AS factor, j.job_pk, j.job_id, j.user_name AS "user",
                    j.account, j.name, j.nodes, j.state, j.simulated, j.end_ts AS "end"
             FROM incident_victim v JOIN job j USING (job_pk) WHERE v.incident_id = ANY(%(incidents)s)
         """),
