@@ -22,7 +22,7 @@ from flitwatch_db.incidents.update import update_incidents
 from flitwatch_db.jobs.explanation import explain_by_id
 from flitwatch_db.jobs.incident import find_incident
 from flitwatch_domain.alerts import read_rule
-from flitwatch_domain.incidents import IncidentDetail
+from flitwatch_domain.incidents import IncidentDetail, Minute
 
 #: The culprit runs from minute 6 to 14, the slow job until minute 10.
 CULPRIT_S, SLOW_END_S, CULPRIT_END_S = 360, 600, 840
@@ -305,6 +305,10 @@ def test_two_that_turn_out_to_be_one_become_one_and_the_number_of_the_later_stil
         first, second = keep("1", 360, None, "2"), keep("3", 400, None, "4")
         assert first != second
         assert alerted() == [first, second]
+        for number, waiting in ((first, 2.0), (second, 9.0)):
+            store.add_minutes(
+                conn, number, [Minute(BEGIN_S + 420, waiting, 0.9), Minute(BEGIN_S + 60 * number, waiting, 0.9)]
+            )
         note = store.add_note(conn, second, "ada", "Asked the owner to wait.")
         assert note is not None
         # The second job's whole wait comes with job 2 too.
@@ -314,6 +318,7 @@ def test_two_that_turn_out_to_be_one_become_one_and_the_number_of_the_later_stil
         assert {one["job_id"] for one in found["victims"]} == {"1", "3"}
         assert [cause["job_id"] for cause in found["causes"]] == ["2", "4"]
         assert [one["text"] for one in found["notes"]] == ["Asked the owner to wait."]
+        assert {one["waiting"] for one in found["minutes"]} == {2.0}, "the other's are of another path"
         # The alert of the later is over too.
         assert alerted() == [first]
         # Long after it is over, the same cause makes another.
