@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -363,7 +364,9 @@ def lived(conn: Any, rule: Rule, second: float) -> list[int]:
     return fired
 
 
-def test_it_fires_once_names_the_cause_and_ends_with_the_incident(embedded_db: str, rule: Rule) -> None:
+def test_it_fires_once_names_the_cause_and_ends_with_the_incident(
+    embedded_db: str, rule: Rule, monkeypatch: pytest.MonkeyPatch
+) -> None:
     planted(embedded_db, (60, CULPRIT_S, -3600, 420), count=18, ends_s=(SLOW_END_S, CULPRIT_END_S, None, None))
     run_of(embedded_db, "1", [(CULPRIT_S - 5, 10_000)], SLOW_END_S)
     with connect(embedded_db, role="writer", autocommit=True) as conn, connect(embedded_db, role="owner") as owner:
@@ -387,6 +390,7 @@ def test_it_fires_once_names_the_cause_and_ends_with_the_incident(embedded_db: s
             owner.commit()
             if job == "1":
                 # It goes on while the cause does, and says so.
+                monkeypatch.setattr(shown, "time", SimpleNamespace(time=lambda: BEGIN_S + 760))
                 assert lived(conn, rule, 760) == []
                 assert "still keeps its links busy" in alerts.load_alert(conn, number)["summary"]
         assert lived(conn, rule, 1100) == [number]

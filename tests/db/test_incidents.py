@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from support.planted_flows import FABRIC
 from support.planted_machine import BEGIN_S, planted, run_of
 
 from flitwatch_alerting.evaluate import evaluate_rule
@@ -14,12 +16,13 @@ from flitwatch_db.alerts import signals
 from flitwatch_db.core.connection import fetch_rows
 from flitwatch_db.core.events import emit_event
 from flitwatch_db.estimates import advice
+from flitwatch_db.fabrics.store import save_fabric
 from flitwatch_db.incidents import shown, store
 from flitwatch_db.incidents.update import update_incidents
 from flitwatch_db.jobs.explanation import explain_by_id
 from flitwatch_db.jobs.incident import find_incident
 from flitwatch_domain.alerts import read_rule
-from flitwatch_domain.incidents import IncidentDetail
+from flitwatch_domain.incidents import IncidentDetail, Minute
 
 #: The culprit runs from minute 6 to 14, the slow job until minute 10.
 CULPRIT_S, SLOW_END_S, CULPRIT_END_S = 360, 600, 840
@@ -107,6 +110,19 @@ def test_a_burst_after_a_long_pause_opens_it_again_and_then_a_pause_as_long_does
     assert abs(since(found["began"]) - CULPRIT_S) <= 60 and abs(since(found["ended"]) - 1440) <= 60
 
 
+def test_a_job_on_two_machines_has_its_incident_where_most_of_its_nodes_are(embedded_db: str) -> None:
+    day(embedded_db)
+    with connect(embedded_db, role="owner", autocommit=True) as owner:
+        owner.execute("UPDATE job SET end_ts = NULL, state = 'RUNNING'")
+        save_fabric(owner, replace(FABRIC, name="other"))
+        owner.execute("INSERT INTO job_node SELECT job_pk, 'x' || job_id, 2, 0, 0 FROM job WHERE job_id IN ('1', '2')")
+    with connect(embedded_db, role="writer", autocommit=True) as conn:
+        at(conn, 480)
+        assert only(conn)["fabric"] == FABRIC.name
+        other = find_incident(conn, 2, BEGIN_S + 480)
+    assert (other["verdict"], other["judged"]["running"], other["judged"]["slow"]) == ("cannot tell", 2, 0)
+
+
 def test_history_says_what_was_said_live(embedded_db: str) -> None:
     day(embedded_db)
     with connect(embedded_db, role="writer", autocommit=True) as conn:
@@ -165,6 +181,15 @@ def test_what_the_culprit_cost_stands_on_its_page_and_on_home(embedded_db: str) 
 def test_as_of_a_moment_a_job_has_lost_what_it_had_lost_by_then(embedded_db: str) -> None:
     day(embedded_db)
     with connect(embedded_db, role="writer", autocommit=True) as conn:
+        with connect(embedded_db, role="owner", autocommit=True) as owner:
+            ends = owner.execute("SELECT job_pk, end_ts, state FROM job").fetchall()
+            owner.execute("UPDATE job SET end_ts = NULL, state = 'RUNNING'")
+            at(conn, 590)
+            going, (then,) = only(conn), shown.list_heads(conn, shown.IncidentFilter(), 10, at_s=BEGIN_S + 470)
+            # Less than half of the time from the onset to the last examination, give or take a step.
+            assert then["lost_s"] == pytest.approx(going["lost_s"] * (470 - CULPRIT_S) / (590 - CULPRIT_S), abs=8)
+            for job, end, state in ends:
+                owner.execute("UPDATE job SET end_ts = %s, state = %s WHERE job_pk = %s", [end, state, job])
         at(conn, DAY_S)
         found, middle_s = only(conn), BEGIN_S + (CULPRIT_S + SLOW_END_S) / 2
         half = shown.list_heads(conn, shown.IncidentFilter(), 10, at_s=middle_s)[0]
@@ -250,7 +275,7 @@ def _finding(conn: Any, since_s: float, until_s: float | None, *causes: str) -> 
         row = conn.execute("SELECT job_pk FROM job WHERE job_id = %s", [job]).fetchone()
         named.append({"job_pk": row[0], "job_id": job, "part": 0.9 / len(causes)})
     low, until = (None if one is None else datetime.fromtimestamp(BEGIN_S + one, UTC) for one in (since_s, until_s))
-    slow = {"since": low, "since_low": low, "until": until, "factor": 1.5, "lost_s": 60.0, "lost_low_s": 50.0, "lost_high_s": 70.0}  # fmt: skip
+    slow = {"since": low, "since_low": low, "since_high": low, "until": until, "factor": 1.5, "lost_s": 60.0, "lost_low_s": 50.0, "lost_high_s": 70.0}  # fmt: skip
     return {"verdict": "named", "reasons": [], "slowdown": slow, "named": named, "links": [], "remedies": [], "quiet": None, "to_file_system": False}  # fmt: skip
 
 
@@ -280,6 +305,10 @@ def test_two_that_turn_out_to_be_one_become_one_and_the_number_of_the_later_stil
         first, second = keep("1", 360, None, "2"), keep("3", 400, None, "4")
         assert first != second
         assert alerted() == [first, second]
+        for number, waiting in ((first, 2.0), (second, 9.0)):
+            store.add_minutes(
+                conn, number, [Minute(BEGIN_S + 420, waiting, 0.9), Minute(BEGIN_S + 60 * number, waiting, 0.9)]
+            )
         note = store.add_note(conn, second, "ada", "Asked the owner to wait.")
         assert note is not None
         # The second job's whole wait comes with job 2 too.
@@ -289,11 +318,73 @@ def test_two_that_turn_out_to_be_one_become_one_and_the_number_of_the_later_stil
         assert {one["job_id"] for one in found["victims"]} == {"1", "3"}
         assert [cause["job_id"] for cause in found["causes"]] == ["2", "4"]
         assert [one["text"] for one in found["notes"]] == ["Asked the owner to wait."]
+        assert {one["waiting"] for one in found["minutes"]} == {2.0}, "the other's are of another path"
         # The alert of the later is over too.
         assert alerted() == [first]
         # Long after it is over, the same cause makes another.
         conn.execute("UPDATE incident SET ended_at = to_timestamp(%s)", [BEGIN_S + 840])
         assert keep("1", 5000, 5600, "2") not in (first, second)
+
+
+def test_a_first_cause_stays_when_what_a_later_one_cost_outweighs_it(embedded_db: str) -> None:
+    """Job 2 slowed job 1 until minute 10. In minute 7 job 4 joined, which hid it, and cost job 3 much more."""
+    day(embedded_db)
+    with connect(embedded_db, role="writer", autocommit=True) as conn:
+        (fabric_id,) = conn.execute("SELECT fabric_id FROM fabric").fetchone() or (0,)
+        pk = dict(conn.execute("SELECT job_id, job_pk FROM job").fetchall())
+        conn.execute("UPDATE job SET end_ts = to_timestamp(%s), state = 'COMPLETED'", [BEGIN_S + CULPRIT_END_S])
+        first, second = _finding(conn, 365, 600, "4", "2"), _finding(conn, 430, 840, "4")
+        first["named"][0]["part"], first["named"][1]["part"], second["slowdown"]["lost_s"] = 0.75, 0.15, 600.0
+        for job, found in (("1", first), ("3", second)):
+            with conn.transaction():
+                store.store_finding(conn, fabric_id, pk[job], True, found, True)
+        store.mark_judged(conn, pk["1"])
+        at(conn, 2000)
+        found = only(conn)
+    assert [cause["job_id"] for cause in found["causes"]] == ["4", "2"]
+    assert since(found["began"]) == 365 and found["title"].startswith(
+        "Jobs 4 and 2 slowed 2 jobs from 14:06:05 UTC to "
+    )
+    # At a time before the second cause started, the first one alone.
+    with connect(embedded_db, role="reader") as conn:
+        (head,) = shown.list_heads(conn, shown.IncidentFilter(), 10, at_s=BEGIN_S + 410)
+        assert head["title"] == "Job 2 has been slowing job 1 since 14:06:05 UTC"
+
+
+def test_a_running_job_without_new_steps_is_not_slow_now(embedded_db: str) -> None:
+    """Its last step ended in minute 9, as far as the steps' lengths say."""
+    planted(embedded_db, (60, CULPRIT_S, -3600, 420), count=13)
+    run_of(embedded_db, "1", [(CULPRIT_S - 5, 10_000)], 540)
+    with connect(embedded_db, role="writer", autocommit=True) as conn:
+        (run,) = conn.execute("SELECT run_id FROM run WHERE run_key = 'own-1'").fetchone() or (0,)
+
+        def receive(second: float, number: int) -> None:
+            conn.execute(
+                "INSERT INTO event (at, kind, payload) VALUES (to_timestamp(%s), 'run', jsonb_build_object('run_id', %s::int, 'steps', 1))",
+                [BEGIN_S + second, number],
+            )
+
+        def explain(second: float) -> Any:
+            return explain_by_id(conn, "1", now_s=BEGIN_S + second)["slowdown"]
+
+        assert explain(780)["until"] is None, "nothing says when steps arrived"
+        receive(100, run)
+        receive(542, run)
+        receive(770, run + 1)
+        assert explain(580)["until"] is None and since(explain(780)["until"]) == 542 and explain(780)["silent"]
+        at(conn, 780)
+        found = only(conn)
+        assert (found["state"], found["slow_now"]) == ("open", 0)
+        assert found["title"].endswith("; whether job 2 still keeps its links busy is unknown"), (
+            "no counters since then"
+        )
+        (then,) = shown.list_heads(conn, shown.IncidentFilter(), 2, at_s=BEGIN_S + 780)
+        assert then["title"] == "Job 2 slowed job 1 from 14:06:00 UTC and still keeps its links busy"
+        assert find_incident(conn, 1, BEGIN_S + 780)["judged"]["slow"] == 0
+        receive(775, run)
+        assert explain(780)["until"] is None, "time passed between its steps"
+        at(conn, 780)
+        assert only(conn)["slow_now"] == 1
 
 
 def test_a_list_can_be_narrowed_and_is_read_in_pages(embedded_db: str) -> None:

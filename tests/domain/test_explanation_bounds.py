@@ -316,6 +316,40 @@ def test_three_steps_are_enough_and_may_all_be_slow() -> None:
     assert found is not None and found.from_start and found.first_step == 0
 
 
+def test_steps_that_stopped_say_nothing_of_now() -> None:
+    whole = steps(2.0, 20)
+    slow, even = (replace(whole, step=whole.step[:40], time_s=taken[:40]) for taken in (whole.time_s, steps().time_s))
+    last_s = T0 + float(slow.time_s.sum())
+    # Three times the longest step take less than a minute here.
+    assert slowdown.find_silence(slow, last_s + 59) is None
+    assert slowdown.find_silence(slow, last_s + 61) == (pytest.approx(last_s), 60)
+    long = replace(slow, time_s=np.append(slow.time_s[:-1], 30.0))
+    assert slowdown.find_silence(long, T0 + float(long.time_s.sum()) + 89) is None, "it may be another checkpoint"
+    here = scenery(neighbour(1, T0 + 100))
+    going = made(slow, here)
+    assert (going["slowdown"]["until"], going["slowdown"]["silent"]) == (None, False) and "newest" not in going["title"]
+    stopped, unknown = made(replace(slow, silent_s=T0 + 290), here), made(replace(even, silent_s=T0 + 290), here)
+    assert stopped["named"] == going["named"] == "1" and stopped["slowdown"]["silent"]
+    assert stopped["title"].endswith(", until its newest step, received at 14:18:10 UTC")
+    assert "until its newest step, received at 14:18:10 UTC" in " ".join(one["text"] for one in stopped["chain"])
+    assert made(even, here)["verdict"] == "not slow" and unknown["verdict"] == "cannot tell"
+    assert unknown["reasons"] == ["it has sent no step since 14:18:10 UTC, and its longest step took 6 s"]
+
+
+def test_few_draws_have_the_wide_intervals_of_students_t() -> None:
+    from scipy.stats import t
+
+    assert [slowdown.student_quantile(freedom) for freedom in range(1, 9)] == pytest.approx(
+        t.ppf(0.975, range(1, 9)), rel=3e-4
+    )
+    assert slowdown.student_quantile(20) == pytest.approx(t.ppf(0.975, 20), rel=0.01)
+    rng = np.random.default_rng(4)
+    for runs in (2, 3, 4, 6, 10, 30):
+        times_s = rng.normal(100, 5, (2000, runs + 1))
+        held = [abs(one[0] - np.median(one[1:])) <= slowdown.within_s(one[1:]) for one in times_s]
+        assert 0.92 <= np.mean(held) <= 0.99, (runs, np.mean(held))
+
+
 def test_the_onset_may_be_a_step_that_was_half_slow_on_either_side() -> None:
     ratio = np.zeros(30)
     ratio[10:20] = 0.4

@@ -156,35 +156,65 @@ def test_parts_are_weighted_by_what_each_slow_job_lost() -> None:
     assert made == {7: pytest.approx(0.6), 8: pytest.approx(0.3), 9: None} and list(made) == [7, 8, 9]
 
 
+def test_the_parts_do_not_vanish_while_nothing_is_lost_yet() -> None:
+    assert parts_of([{7: 0.9}, {7: 0.5, 8: 0.4}], [0.0, 0.0]) == {7: pytest.approx(0.7), 8: pytest.approx(0.2)}
+
+
 def test_a_cause_has_a_tenth_of_the_whole_and_is_not_slowed_itself() -> None:
-    assert causes_of({7: 0.6, 8: 0.1, 9: 0.09}, {1}) == [7, 8]
-    assert causes_of({7: 0.08, 9: 0.05}, {1}) == [7], "the largest always is one"
-    assert causes_of({7: 0.6, 8: 0.3}, {8}) == [7] and causes_of({8: 0.3}, {8}) == [8]
-    assert causes_of({7: None, 8: None}, set()) == [7, 8], "where only times and places name them"
+    assert causes_of({7: 0.6, 8: 0.1, 9: 0.09}, {1: [7]}) == [7, 8]
+    assert causes_of({7: 0.08, 9: 0.05}, {1: [7]}) == [7], "the largest always is one"
+    assert causes_of({7: 0.6, 8: 0.3}, {8: [7]}) == [7] and causes_of({8: 0.3}, {8: []}) == [8]
+    assert causes_of({7: None, 8: None}, {}) == [7, 8], "where only times and places name them"
+
+
+def test_each_slowed_job_has_a_cause_that_ran_when_it_became_slow() -> None:
+    """Job 9 slowed job 1 before job 7 started, and has little of the whole."""
+    assert causes_of({7: 0.9, 8: 0.08, 9: 0.07}, {1: [9], 2: [7]}) == [7, 9]
+    assert causes_of({7: 0.9, 9: 0.07}, {1: [7, 9], 2: [7]}) == [7], "job 7 ran too"
+    assert causes_of({7: 0.9, 9: 0.07}, {1: [9], 2: [7], 9: [7]}) == [7, 9], "although slowed later"
+    assert causes_of({7: 0.9, 9: 0.07}, {1: [], 2: [7]}) == [7], "none is known"
 
 
 def test_what_is_said_names_jobs_by_number() -> None:
     at = 1_790_000_000.0
-    assert make_title(["7"], ["1", "2"], 2, at, None, False) == "Job 7 has been slowing 2 jobs since 14:13:20 UTC"
+    assert make_title(["7"], ["1", "2"], 2, at, None, []) == "Job 7 has been slowing 2 jobs since 14:13:20 UTC"
+    assert make_title(["7", "8"], ["1"], 1, at, None, []) == "Jobs 7 and 8 have been slowing job 1 since 14:13:20 UTC"
     assert (
-        make_title(["7", "8"], ["1"], 1, at, None, False) == "Jobs 7 and 8 have been slowing job 1 since 14:13:20 UTC"
-    )
-    assert (
-        make_title(["7"], ["1"], 0, at, None, False)
+        make_title(["7"], ["1"], 0, at, None, [])
         == "Job 7 slowed job 1 from 14:13:20 UTC and still keeps its links busy"
     )
     for pause, said in (
         (Pause(at + 60, 840.0), "in bursts, about every 14 minutes; the last burst ended at 14:14:20 UTC"),
         (Pause(at + 60, None), "; the last burst ended at 14:14:20 UTC"),
     ):
-        title = make_title(["7"], ["1"], 0, at, None, False, pause)
+        title = make_title(["7"], ["1"], 0, at, None, [], pause)
         assert title.startswith("Job 7 slowed job 1 from 14:13:20 UTC") and title.endswith(said)
-    assert make_title(["7"], ["1"], 0, at, None, True) == "Job 7 slowed job 1 from 14:13:20 UTC and has ended"
-    assert make_title(["7"], ["1"], 0, at, at + 60, True) == "Job 7 slowed job 1 from 14:13:20 UTC to 14:14:20 UTC"
-    assert make_title([], [], 0, at, at, False) == "Withdrawn: the complete run of the slowed job does not confirm it"
+    assert make_title(["7"], ["1"], 0, at, None, ["7"]) == "Job 7 slowed job 1 from 14:13:20 UTC and has ended"
+    assert make_title(["7"], ["1"], 0, at, at + 60, ["7"]) == "Job 7 slowed job 1 from 14:13:20 UTC to 14:14:20 UTC"
+    assert make_title([], [], 0, at, at, []) == "Withdrawn: the complete run of the slowed job does not confirm it"
     assert make_detail([("7", 0.9), ("8", None)], (4.2, 3.9, 4.5)) == (
         "90 % of the added waiting is due to the traffic of job 7. The slow jobs lost 4.2 node-hours (95 %: 3.9 to 4.5). Based "
         "on traffic and timing; not proof of cause."
+    )
+    assert "lost 12,346 node-hours (95 %: 999 to 23,000)" in make_detail([], (12345.6, 999.1, 23000.0))
+
+
+def test_a_title_says_nothing_that_has_passed_and_nothing_that_no_counter_shows() -> None:
+    at = 1_790_000_000.0
+    both = "Jobs 7 and 8 have been slowing 2 jobs since 14:13:20 UTC"
+    assert make_title(["7", "8"], ["1", "2"], 2, at, None, []) == both
+    assert make_title(["7", "8"], ["1", "2"], 2, at, None, ["8"]) == f"{both}; job 8 has ended"
+    assert make_title(["7", "8"], ["1", "2"], 1, at, None, []) == f"{both}; 1 is slow now"
+    slowed = "Jobs 7 and 8 slowed job 1 from 14:13:20 UTC"
+    assert make_title(["7", "8"], ["1"], 0, at, None, ["8"]) == f"{slowed}, and job 7 still keeps its links busy"
+    assert make_title(["7", "8"], ["1"], 0, at, None, ["8", "7"]) == f"{slowed} and have ended"
+    assert (
+        make_title(["7", "8"], ["1"], 0, at, None, ["8"], counted=False)
+        == f"{slowed}; whether job 7 still keeps its links busy is unknown"
+    )
+    assert (
+        make_title(["7"], ["1"], 0, at, at + 90_000, ["7"])
+        == "Job 7 slowed job 1 from 2026-09-21 14:13:20 UTC to 2026-09-22 15:13:20 UTC"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
@@ -39,6 +40,8 @@ MOST_MINUTES = 1440
 #: Findings of this many incidents are in memory at a time: each can have hundreds of kilobytes.
 INCIDENTS_AT_A_TIME = 50
 
+#: If the last examined minute began longer ago, in seconds, the present state of the links is unknown.
+UNCOUNTED_S = domain.CALM_S + 2 * domain.MINUTE_S
 
 #: Ended jobs are usually examined within this time, in seconds; unexamined jobs are counted up to a limit.
 EXAMINED_S, MOST_UNEXAMINED = 120.0, 1000
@@ -172,14 +175,17 @@ def list_minutes(conn: Conn, incident_id: int, at_s: float = math.inf) -> list[M
     return [Minute(*row) for row in rows]
 
 
-def _find_pause(conn: Conn, row: Row, victims: list[Victim], at_s: float) -> Pause | None:
-    """Return the current pause of an open incident's causes, as of a time, while no job is slow."""
-    if row["state"] != "open" or row["quiet"] is None or not victims or any(one.slow_now for one in victims):
-        return None
+def _find_pause(conn: Conn, row: Row, victims: list[Victim], at_s: float) -> tuple[Pause | None, bool]:
+    """Return the current pause of an open incident's causes, as of a time, while no job is slow; and whether counters show the links at that time."""
+    if row["state"] != "open" or not victims or any(one.slow_now for one in victims):
+        return None, True
+    minutes = [] if row["quiet"] is None else list_minutes(conn, row["incident_id"], at_s)
+    if not minutes or min(at_s, time.time()) - minutes[-1].at_s > UNCOUNTED_S:
+        return None, False
     began_s = min(one.row["since_at"].timestamp() for one in victims)
     ends = [one.row["until_at"] or one.row["end"] for one in victims]
     until_s = max((end.timestamp() for end in ends if end is not None), default=began_s)
-    return domain.find_pause(list_minutes(conn, row["incident_id"], at_s), row["quiet"], began_s, until_s)
+    return domain.find_pause(minutes, row["quiet"], began_s, until_s), True
 
 
 def _build_conditions(asked: IncidentFilter) -> tuple[Composed, Row]:
@@ -255,7 +261,8 @@ def slowed_by(conn: Conn, job_pk: int, at_s: float) -> SlowedTotal | None:
     rows = fetch_rows(
         conn,
         SQL("""
-            SELECT p.incident_id, p.job_pk, v.lost_s, v.lost_low_s, v.lost_high_s, v.since_at, v.until_at, j.end_ts AS "end", v.finding -> 'named' AS named
+            SELECT p.incident_id, p.job_pk, v.lost_s, v.lost_low_s, v.lost_high_s, v.since_at, v.until_at, j.end_ts AS "end", v.finding -> 'named' AS named,
+                   (v.finding -> 'slowdown' ->> 'factor')::float8 AS factor
             FROM incident_part p JOIN incident_victim v USING (incident_id, job_pk) JOIN job j USING (job_pk)
             WHERE p.cause_pk = %(job)s AND v.since_at <= to_timestamp(%(at)s)
         """),
@@ -323,9 +330,11 @@ def _as_of(row: Row, at_s: float) -> Row:
 def _lost_until(row: Row, at_s: float) -> Row:
     """Scale a job's lost time to the part of its slow stretch before a time; the stretch is assumed to be uniformly slow."""
     since_s, until = row["since_at"].timestamp(), row["until_at"] or row["end"]
-    if until is None or until.timestamp() <= max(at_s, since_s):
+    # While the job is slow, its loss is that of the steps until the last examination, which took as long as follows from their slowdown.
+    until_s = since_s + row["lost_s"] / (1 - 1 / row["factor"]) if until is None else until.timestamp()
+    if until_s <= max(at_s, since_s):
         return {}
-    share = (at_s - since_s) / (until.timestamp() - since_s)
+    share = (at_s - since_s) / (until_s - since_s)
     return {name: row[name] * share for name in ("lost_s", "lost_low_s", "lost_high_s")}
 
 
@@ -334,7 +343,8 @@ def _load_victims(conn: Conn, incidents: list[int], at_s: float = math.inf) -> d
     rows = fetch_rows(
         conn,
         SQL("""
-            SELECT v.incident_id, v.since_at, v.until_at, v.lost_s, v.lost_low_s, v.lost_high_s, v.finding, j.job_pk, j.job_id, j.user_name AS "user",
+            SELECT v.incident_id, v.since_at, v.until_at, v.lost_s, v.lost_low_s, v.lost_high_s, v.finding,
+                   (v.finding -> 'slowdown' ->> 'factor')::float8 AS factor, j.job_pk, j.job_id, j.user_name AS "user",
                    j.account, j.name, j.nodes, j.state, j.simulated, j.end_ts AS "end"
             FROM incident_victim v JOIN job j USING (job_pk) WHERE v.incident_id = ANY(%(incidents)s)
         """),
@@ -368,19 +378,27 @@ def _build_head(
     conn: Conn, row: Row, victims: list[Victim], causes: dict[int, IncidentCause], at_s: float = math.inf
 ) -> IncidentHead:
     parts = domain.parts_of([{entry["job_pk"]: entry["part"] for entry in victim.finding["named"]} for victim in victims], [victim.weight for victim in victims])  # fmt: skip
-    chosen = domain.causes_of(parts, {victim.row["job_pk"] for victim in victims})
-    named: list[IncidentCause] = [{**causes[pk], "part": parts[pk]} for pk in chosen if pk in causes]
-    gone = bool(named) and all(cause["end"] is not None for cause in named)
+    parts = {pk: part for pk, part in parts.items() if pk in causes}
+    chosen = domain.causes_of(parts, {victim.row["job_pk"]: _list_present(victim, causes) for victim in victims})
+    named: list[IncidentCause] = [{**causes[pk], "part": parts[pk]} for pk in chosen]
+    gone = [cause["job_id"] for cause in named if cause["end"] is not None]
     hours = domain.node_hours([_lost_time(entry.row) for entry in victims]) or (None, None, None)
     now = sum(entry.slow_now for entry in victims)
     ended = row["ended_at"]
     ids = [cause["job_id"] for cause in named]
     return {
         "incident_id": row["incident_id"], "fabric": row["fabric"], "simulated": row["simulated"], "state": row["state"], "began": row["began_at"], "ended": ended,
-        "title": domain.make_title(ids, [entry.row["job_id"] for entry in victims], now, row["began_at"].timestamp(), None if ended is None else ended.timestamp(), gone, _find_pause(conn, row, victims, at_s)),
+        "title": domain.make_title(ids, [entry.row["job_id"] for entry in victims], now, row["began_at"].timestamp(), None if ended is None else ended.timestamp(), gone, *_find_pause(conn, row, victims, at_s)),
         "causes": named, "worst": victims[0].row["job_id"] if victims else None, "slowed": len(victims), "slow_now": now, "lost_s": sum(entry.row["lost_s"] for entry in victims),
         "node_hours": hours[0], "node_hours_low": hours[1], "node_hours_high": hours[2],
     }  # fmt: skip
+
+
+def _list_present(victim: Victim, causes: dict[int, IncidentCause]) -> list[int]:
+    """Return the jobs named for a slowed one that had started when it became slow, at the latest bound of that time."""
+    became_slow = victim.finding["slowdown"]["since_high"]
+    named = [entry["job_pk"] for entry in victim.finding["named"]]
+    return [pk for pk in named if pk in causes and (causes[pk]["start"] or became_slow) <= became_slow]
 
 
 def _to_slow_job(one: Victim) -> SlowJob:

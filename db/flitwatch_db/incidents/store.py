@@ -150,12 +150,11 @@ def _keep_victim(conn: Conn, incident_id: int, job_pk: int, found: Finding, fina
 
 def _merge_incidents(conn: Conn, other: int, into: int) -> None:
     parameters = {"other": other, "into": into}
-    for table in ("incident_victim", "incident_part", "incident_minute"):
-        key = {"incident_victim": "job_pk", "incident_part": "job_pk", "incident_minute": "at"}[table]
+    for table in ("incident_victim", "incident_part"):
         conn.execute(
             sql.SQL(
-                "DELETE FROM {0} o WHERE o.incident_id = %(other)s AND EXISTS (SELECT FROM {0} h WHERE h.incident_id = %(into)s AND h.{1} = o.{1})"
-            ).format(sql.Identifier(table), sql.Identifier(key)),
+                "DELETE FROM {0} o WHERE o.incident_id = %(other)s AND EXISTS (SELECT FROM {0} h WHERE h.incident_id = %(into)s AND h.job_pk = o.job_pk)"
+            ).format(sql.Identifier(table)),
             parameters,
         )
     conn.execute(
@@ -170,7 +169,8 @@ def _merge_incidents(conn: Conn, other: int, into: int) -> None:
         parameters,
     )
     conn.execute("DELETE FROM incident_victim WHERE incident_id = %(other)s", parameters)
-    conn.execute("UPDATE incident_minute SET incident_id = %(into)s WHERE incident_id = %(other)s", parameters)
+    # Its minutes are of another path, and of other causes.
+    conn.execute("DELETE FROM incident_minute WHERE incident_id = %(other)s", parameters)
     conn.execute("UPDATE incident_note SET incident_id = %(into)s WHERE incident_id = %(other)s", parameters)
     conn.execute("UPDATE incident SET merged_into = %(into)s WHERE %(other)s IN (incident_id, merged_into)", parameters)
     conn.execute(

@@ -15,7 +15,7 @@ from flitwatch_db.core.events import emit_event
 from flitwatch_db.incidents import shown, store
 from flitwatch_db.incidents.store import of_explanation
 from flitwatch_db.jobs import explanation, flow
-from flitwatch_db.jobs.incident import running_with_steps
+from flitwatch_db.jobs.incident import MAIN_FABRIC, running_with_steps
 from flitwatch_domain.errors import NotFound
 from flitwatch_domain.incidents import (
     CALM_S,
@@ -121,12 +121,12 @@ def _list_ended_jobs(conn: Conn, now_s: float) -> list[Row]:
         SQL("""
             SELECT j.job_pk, j.cluster, j.job_id, j.user_name AS "user", j.account, j.name, j.state, j.nodes, j.simulated,
                    extract(epoch FROM j.start_ts)::float8 AS start_s, extract(epoch FROM j.end_ts)::float8 AS end_s, p.fabric_id
-            FROM job j JOIN LATERAL (SELECT fabric_id FROM job_node n WHERE n.job_pk = j.job_pk GROUP BY fabric_id ORDER BY count(*) DESC, fabric_id LIMIT 1) p ON true
+            FROM job j JOIN LATERAL {} p ON true
             JOIN fabric f ON f.fabric_id = p.fabric_id
             WHERE j.job_pk IN (SELECT r.job_pk FROM run r WHERE NOT EXISTS (SELECT FROM incident_judged g WHERE g.job_pk = r.job_pk))
               AND j.end_ts < to_timestamp(%(now)s) AND NOT f.timeless
             ORDER BY j.end_ts DESC, j.job_pk DESC LIMIT %(most)s
-        """),
+        """).format(MAIN_FABRIC),
         {"now": now_s - SETTLED_S, "most": MOST_ENDED},
     )
 

@@ -67,7 +67,7 @@ def find_incident(conn: Conn, fabric_id: int, now_s: float | None = None) -> Inc
 
 
 def running_with_steps(conn: Conn, fabric_id: int, now_s: float) -> list[Row]:
-    """Return running jobs that record steps, those on most nodes first, at most `MOST_RUNNING`."""
+    """Return running jobs that record steps and have most of their nodes there, those on most nodes first, at most `MOST_RUNNING`."""
     return _most_with_steps(_list_running_jobs(conn, fabric_id, now_s))
 
 
@@ -93,12 +93,16 @@ _COUNTED = SQL("""
 """)
 
 
+#: The fabric with most of a job's places, on which it is explained: a job may have nodes on several.
+MAIN_FABRIC = SQL("""
+    (SELECT fabric_id FROM job_node n WHERE n.job_pk = j.job_pk GROUP BY fabric_id ORDER BY count(n.router) DESC, fabric_id LIMIT 1)
+""")
 JOB = SQL("""
     SELECT j.job_pk, j.cluster, j.job_id, j.user_name AS "user", j.account, j.name, j.state, j.nodes, j.simulated,
            extract(epoch FROM j.start_ts)::float8 AS start_s, extract(epoch FROM j.end_ts)::float8 AS end_s,
-           EXISTS (SELECT FROM run r WHERE r.job_pk = j.job_pk) AS steps
+           %(fabric)s = {} AND EXISTS (SELECT FROM run r WHERE r.job_pk = j.job_pk) AS steps
     FROM job j
-""")
+""").format(MAIN_FABRIC)
 
 
 def _list_running_jobs(conn: Conn, fabric_id: int, now_s: float) -> list[Row]:

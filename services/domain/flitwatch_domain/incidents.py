@@ -293,10 +293,14 @@ def make_title(
     slow_now: int,
     began_s: float,
     ended_s: float | None,
-    gone: bool,
+    gone: Collection[str],
     pause: Pause | None = None,
+    counted: bool = True,
 ) -> str:
-    """Return one line: causes, victims, start and end. Jobs are given by number; `gone`: all causes have ended; `pause`: between bursts."""
+    """Return one line: causes, victims, start and end. Jobs are given by number.
+
+    `gone` are the causes that have ended, `pause` is that between bursts, and `counted` is whether counters show the links' present state.
+    """
     if not victims:
         return "Withdrawn: the complete run of the slowed job does not confirm it"
     who = format_jobs(causes) if causes else "unknown jobs"
@@ -304,19 +308,32 @@ def make_title(
     who, since = who[:1].upper() + who[1:], format_clock(began_s)
     single = len(causes) == 1
     if ended_s is not None:
-        return f"{who} slowed {whom} from {since} to {format_clock(ended_s)}"
-    if gone:
+        return f"{who} slowed {whom} {_format_span(began_s, ended_s)}"
+    left = [job for job in causes if job not in gone]
+    if causes and not left:
         return f"{who} slowed {whom} from {since} and {'has' if single else 'have'} ended"
     if slow_now:
-        return f"{who} {'has' if single else 'have'} been slowing {whom} since {since}"
+        now = "" if slow_now == len(victims) else f"; {slow_now} {'is' if slow_now == 1 else 'are'} slow now"
+        over = f"; {format_jobs(list(gone))} {'has' if len(gone) == 1 else 'have'} ended" if gone else ""
+        return f"{who} {'has' if single else 'have'} been slowing {whom} since {since}{now}{over}"
     if pause is not None:
         last = f"the last burst ended at {format_clock(pause.since_s)}"
         if pause.period_s is None:
             return f"{who} slowed {whom} from {since}; {last}"
         often = format_count(round(pause.period_s / MINUTE_S), "minute")
         return f"{who} slowed {whom} from {since} in bursts, about every {often}; {last}"
-    links = "its links" if len(victims) == 1 else "their links"
-    return f"{who} slowed {whom} from {since} and still {'keeps' if single else 'keep'} {links} busy"
+    still = f"still {'keeps' if len(left) == 1 else 'keep'} {'its' if len(victims) == 1 else 'their'} links busy"
+    if not counted:
+        return f"{who} slowed {whom} from {since}; whether {format_jobs(left) if left else 'they'} {still} is unknown"
+    return f"{who} slowed {whom} from {since}{f', and {format_jobs(left)}' if gone else ' and'} {still}"
+
+
+def _format_span(began_s: float, ended_s: float) -> str:
+    """Format a start and an end, with dates if these differ."""
+    began, ended = (epoch_to_datetime(at_s) for at_s in (began_s, ended_s))
+    if began.date() == ended.date():
+        return f"from {format_clock(began_s)} to {format_clock(ended_s)}"
+    return f"from {began:%Y-%m-%d %H:%M:%S} UTC to {ended:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def make_detail(causes: Sequence[tuple[str, float | None]], node_hours_lost: tuple[float, float, float] | None) -> str:
@@ -331,15 +348,17 @@ def make_detail(causes: Sequence[tuple[str, float | None]], node_hours_lost: tup
             "The node-hours that the slow jobs lost are unknown, because the number of nodes of a job is unknown."
         )
     else:
-        total, low, high = node_hours_lost
-        parts.append(f"The slow jobs lost {total:.3g} node-hours (95 %: {low:.3g} to {high:.3g}).")
+        total, low, high = (f"{hours:,.0f}" if hours >= 1000 else f"{hours:.3g}" for hours in node_hours_lost)
+        parts.append(f"The slow jobs lost {total} node-hours (95 %: {low} to {high}).")
     parts.append("Based on traffic and timing; not proof of cause.")
     return " ".join(parts)
 
 
 def parts_of(named: Sequence[Mapping[int, float | None]], weights: Sequence[float]) -> dict[int, float | None]:
     """Return the parts of an incident's causes, averaged over the slow jobs and weighted by their lost time, largest first."""
-    total = sum(weights) or 1.0
+    # At the moment at which the first one became slow, none has lost anything.
+    weights = weights if any(weights) else [1.0] * len(weights)
+    total = sum(weights)
     parts: dict[int, float | None] = {}
     for of, weight in zip(named, weights, strict=True):
         for cause, part in of.items():
@@ -348,10 +367,18 @@ def parts_of(named: Sequence[Mapping[int, float | None]], weights: Sequence[floa
     return dict(sorted(parts.items(), key=lambda one: (-(one[1] or 0.0), one[0])))
 
 
-def causes_of(parts: Mapping[int, float | None], victims: Collection[int]) -> list[int]:
-    """Return the jobs with these parts (largest first) that are causes: at least `LEAST_HIDDEN`, and not slowed themselves; always one or more."""
-    others = [pk for pk in parts if pk not in victims] or list(parts)
-    return [pk for pk in others if pk == others[0] or parts[pk] is None or (parts[pk] or 0.0) >= LEAST_HIDDEN]
+def causes_of(parts: Mapping[int, float | None], slowed: Mapping[int, Collection[int]]) -> list[int]:
+    """Return the jobs with these parts (largest first) that are causes: at least `LEAST_HIDDEN`, and not slowed themselves; always one or more.
+
+    `slowed` are the slowed jobs, each with its named jobs that had started when it became slow. One of them is a cause, or a title would name only jobs
+    that started later.
+    """
+    others = [pk for pk in parts if pk not in slowed] or list(parts)
+    chosen = {pk for pk in others if pk == others[0] or parts[pk] is None or (parts[pk] or 0.0) >= LEAST_HIDDEN}
+    for present in slowed.values():
+        if chosen.isdisjoint(present):
+            chosen.update([pk for pk in (*others, *parts) if pk in present][:1])
+    return [pk for pk in parts if pk in chosen]
 
 
 def epoch_to_datetime(at_s: float) -> datetime:

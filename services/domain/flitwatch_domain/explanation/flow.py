@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from math import sqrt
 from statistics import mean, median, stdev
 
+from flitwatch_domain.explanation.slowdown import student_quantile
 from flitwatch_domain.link_shares import RoutesKnownBy
 
 #: Minimum noticeable stall cycles per flit beyond the quiet ones, and their minimum ratio to the quiet ones.
@@ -27,8 +28,6 @@ LEAST_OF_WORST = 0.5
 #: so many at least, but one that is as long as this is the mean of many.
 SURE_RISE, LEAST_MOMENTS, LONG_MOMENT_S = 10, 2, 3600
 MOST_NAMED = 3
-#: Student's quantiles for 95 %, for 1 to 8 degrees of freedom; a library with them takes 28 MB.
-STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306)
 #: Minimum counted part of the job's path to conclude that nothing stalls on it.
 LEAST_COUNTED = 0.5
 
@@ -102,7 +101,7 @@ class Flow:
         if len(parts) < 2 or sum(waits) <= 0:
             return None
         effective = sum(waits) ** 2 / sum(waiting**2 for waiting in waits)
-        return STUDENT[min(len(parts) - 1, len(STUDENT)) - 1] * stdev(parts) / sqrt(effective)
+        return student_quantile(len(parts) - 1) * stdev(parts) / sqrt(effective)
 
     @property
     def known(self) -> bool:

@@ -50,7 +50,7 @@ def find_incident(
         for explanation in explanations
         if explanation["slowdown"] is not None and explanation["slowdown"]["until"] is None
     ]
-    at_speed = sum(explanation["verdict"] == "not slow" for explanation in explanations)
+    at_speed = sum(_is_at_speed(explanation) for explanation in explanations)
     judged: ExaminedJobs = {
         "running": running,
         "slow": len(slow),
@@ -100,6 +100,12 @@ def _summarise_explanations(named: Sequence[Explanation], slow: Sequence[Explana
         "links": _collect_links(victims), "victims": [_to_slow_job(explanation) for explanation in victims], "others": [_to_slow_job(explanation) for explanation in others],
         "remedies": victims[0]["remedies"],
     }  # fmt: skip
+
+
+def _is_at_speed(one: Explanation) -> bool:
+    """Return whether a job is known to keep its usual speed now: it never was slow, or no longer is."""
+    slow = one["slowdown"]
+    return one["verdict"] == "not slow" or (slow is not None and slow["until"] is not None and not slow["silent"])
 
 
 def _wasted_nodes(one: Explanation) -> float:
@@ -206,4 +212,4 @@ def _quiet_detail(slow: Sequence[Explanation], reasons: Sequence[str], judged: E
     fast = judged["not_slow"]
     sentence = f"{fast} running job{'s keep their' if fast > 1 else ' keeps its'} usual speed."
     others = judged["unknown"]
-    return f"{sentence} {others} more cannot be compared with earlier runs." if others else sentence
+    return f"{sentence} {others} more cannot be judged." if others else sentence

@@ -26,6 +26,8 @@ TWO_STEPS = 1.5
 OVER_STEPS = 3
 #: If two steps take this many seconds together, they are enough: waiting for a third would be too late.
 OVER_S = 120.0
+#: Seconds without a step, and multiple of a run's longest step, beyond which its steps say nothing of now.
+SILENT_S, SILENT_STEPS = 60.0, 3
 #: Minimum number of earlier runs from which the usual time of a step is known.
 LEAST_RUNS = 3
 #: Limit of the log-likelihood below its maximum for onsets in the interval (95 %: half of chi-square with one degree of freedom).
@@ -34,6 +36,8 @@ INTERVAL_DROP = 1.92
 REFINED_S = 10.0
 #: Standard deviations on either side of a 95 % interval.
 Z95 = 1.96
+#: Student's quantiles for 95 %: for infinite degrees of freedom, and for 8 to 1. A library with them takes 28 MB.
+STUDENT = (Z95, 2.306, 2.365, 2.447, 2.571, 2.776, 3.182, 4.303, 12.706)
 #: A normal distribution's standard deviation from the median of deviations from its median, the efficiency of this estimator (Hampel 1974), and
 #: the variance of a median over that of a mean.
 TO_DEVIATION, EFFICIENCY, OF_MEDIAN = 1 / 0.6745, 0.37, math.pi / 2
@@ -54,6 +58,7 @@ class Steps:
     start_s : float            epoch seconds at which the first step began
     earlier_s : float64 (runs, most)   step times of earlier runs of the same application and size by step number; NaN for missing steps
     ended : bool               whether the run has no further steps
+    silent_s : float or None   epoch seconds since which the run, although it goes on, has had no step; None if it has (`find_silence`)
     """
 
     step: NDArray[np.int64]
@@ -61,6 +66,7 @@ class Steps:
     start_s: float
     earlier_s: Floats
     ended: bool = False
+    silent_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,8 @@ class Slowdown:
     factor : time over usual time, of the stretch
     lost_s : seconds beyond the usual time so far
     low_s, onset_s, high_s : epoch seconds; 95 % interval of its start
-    end_s : float or None       end of its last slow step; None while it continues (`is_over`)
+    end_s : float or None       end of its last slow step, or of the last step of a silent run; None while it continues (`is_over`)
+    silent : bool               whether the run goes on without steps since `end_s`: whether it is still slow is unknown
     from_start : bool           whether the first step was already slow: the onset is the beginning of the run or earlier
     first_step, last_step : int or None
     runs : int                  earlier runs in the comparison
@@ -96,6 +103,7 @@ class Slowdown:
     left_s: float | None = None
     within_s: float = 0.0
     saved_within_s: float = 0.0
+    silent: bool = False
 
     @property
     def lost_interval_s(self) -> tuple[float, float]:
@@ -139,6 +147,16 @@ def build_timeline(steps: Steps, usual_s: Floats) -> Timeline:
     return Timeline(ends - steps.time_s, ends, np.cumsum(guessed))
 
 
+def find_silence(steps: Steps, now_s: float) -> tuple[float, float] | None:
+    """Return the end of the last step, and how many seconds without a step are not unusual, if it ended longer ago than that; else None.
+
+    Time between steps is not recorded, so it may have ended later: only when steps arrived shows that.
+    """
+    last_s = float(build_timeline(steps, usual_steps(steps.earlier_s)[0]).end_s[-1])
+    longest_s = max(SILENT_S, SILENT_STEPS * float(steps.time_s.max()))
+    return (last_s, longest_s) if now_s - last_s > longest_s else None
+
+
 def _pad_values(values: Floats, size: int) -> Floats:
     return np.concatenate((values, np.full(max(0, size - len(values)), math.nan)))
 
@@ -165,13 +183,12 @@ def within_s(taken_s: Floats) -> float:
     if len(times_s) < 2:
         return 0.0
     deviation = float(np.median(np.abs(times_s - np.median(times_s)))) * TO_DEVIATION
-    return _student_quantile(EFFICIENCY * (len(times_s) - 1)) * deviation * math.sqrt(1 + OF_MEDIAN / len(times_s))
+    return student_quantile(EFFICIENCY * (len(times_s) - 1)) * deviation * math.sqrt(1 + OF_MEDIAN / len(times_s))
 
 
-def _student_quantile(freedom: float) -> float:
-    """Return Student's quantile for 95 %, from its expansion about the normal one (Abramowitz and Stegun 26.7.5)."""
-    z = Z95
-    return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+def student_quantile(freedom: float) -> float:
+    """Return Student's quantile for 95 %, linear in the inverse of the degrees of freedom; for less than 1 that for 1."""
+    return float(np.interp(1 / freedom, [0.0, *(1 / known for known in range(len(STUDENT) - 1, 0, -1))], STUDENT))
 
 
 def _usual_within_s(steps: Steps, chosen: NDArray[np.int64], due_s: Floats, sigma: float, compared: bool) -> float:
@@ -201,7 +218,7 @@ def _slow_within_s(taken_s: Floats, due_s: Floats, to_come_s: Floats, sigma: flo
     freedom = max(1, count - 1)
     variance = max(total / squares * count / freedom, (sigma * factor) ** 2) * (1 + lag) / (1 - lag)
     weight = squares * float(to_come_s.sum() / due_s.sum()) ** 2 + float((to_come_s**2).sum())
-    return _student_quantile(freedom) * math.sqrt(variance * weight)
+    return student_quantile(freedom) * math.sqrt(variance * weight)
 
 
 def _steps_to_come(steps: Steps, usual_s: Floats) -> NDArray[np.int64] | None:
@@ -320,7 +337,7 @@ def of_steps(steps: Steps) -> Slowdown | None:
         float(line.begin_s[max(0, low - 1)]) - guessed,
         float(line.begin_s[first]),
         float(line.end_s[high]) + guessed,
-        float(line.end_s[last]) if over else None,
+        float(line.end_s[last]) if over else steps.silent_s,
         first == 0,
         int(steps.step[first]),
         int(steps.step[last]),
@@ -328,6 +345,7 @@ def of_steps(steps: Steps) -> Slowdown | None:
         None if to_come is None else float(usual[to_come].sum()),
         _usual_within_s(steps, steps.step[first : last + 1][mask], due_s, sigma, compared),
         saved_within_s,
+        not over and steps.silent_s is not None,
     )
 
 
