@@ -351,42 +351,6 @@ def test_a_first_cause_stays_when_what_a_later_one_cost_outweighs_it(embedded_db
         assert head["title"] == "Job 2 has been slowing job 1 since 14:06:05 UTC"
 
 
-def test_a_running_job_without_new_steps_is_not_slow_now(embedded_db: str) -> None:
-    """Its last step ended in minute 9, as far as the steps' lengths say."""
-    planted(embedded_db, (60, CULPRIT_S, -3600, 420), count=13)
-    run_of(embedded_db, "1", [(CULPRIT_S - 5, 10_000)], 540)
-    with connect(embedded_db, role="writer", autocommit=True) as conn:
-        (run,) = conn.execute("SELECT run_id FROM run WHERE run_key = 'own-1'").fetchone() or (0,)
-
-        def receive(second: float, number: int) -> None:
-            conn.execute(
-                "INSERT INTO event (at, kind, payload) VALUES (to_timestamp(%s), 'run', jsonb_build_object('run_id', %s::int, 'steps', 1))",
-                [BEGIN_S + second, number],
-            )
-
-        def explain(second: float) -> Any:
-            return explain_by_id(conn, "1", now_s=BEGIN_S + second)["slowdown"]
-
-        assert explain(780)["until"] is None, "nothing says when steps arrived"
-        receive(100, run)
-        receive(542, run)
-        receive(770, run + 1)
-        assert explain(580)["until"] is None and since(explain(780)["until"]) == 542 and explain(780)["silent"]
-        at(conn, 780)
-        found = only(conn)
-        assert (found["state"], found["slow_now"]) == ("open", 0)
-        assert found["title"].endswith("; whether job 2 still keeps its links busy is unknown"), (
-            "no counters since then"
-        )
-        (then,) = shown.list_heads(conn, shown.IncidentFilter(), 2, at_s=BEGIN_S + 780)
-        assert then["title"] == "Job 2 slowed job 1 from 14:06:00 UTC and still keeps its links busy"
-        assert find_incident(conn, 1, BEGIN_S + 780)["judged"]["slow"] == 0
-        receive(775, run)
-        assert explain(780)["until"] is None, "time passed between its steps"
-        at(conn, 780)
-        assert only(conn)["slow_now"] == 1
-
-
 def test_a_list_can_be_narrowed_and_is_read_in_pages(embedded_db: str) -> None:
     day(embedded_db)
     with connect(embedded_db, role="writer", autocommit=True) as conn:

@@ -316,26 +316,6 @@ def test_three_steps_are_enough_and_may_all_be_slow() -> None:
     assert found is not None and found.from_start and found.first_step == 0
 
 
-def test_steps_that_stopped_say_nothing_of_now() -> None:
-    whole = steps(2.0, 20)
-    slow, even = (replace(whole, step=whole.step[:40], time_s=taken[:40]) for taken in (whole.time_s, steps().time_s))
-    last_s = T0 + float(slow.time_s.sum())
-    # Three times the longest step take less than a minute here.
-    assert slowdown.find_silence(slow, last_s + 59) is None
-    assert slowdown.find_silence(slow, last_s + 61) == (pytest.approx(last_s), 60)
-    long = replace(slow, time_s=np.append(slow.time_s[:-1], 30.0))
-    assert slowdown.find_silence(long, T0 + float(long.time_s.sum()) + 89) is None, "it may be another checkpoint"
-    here = scenery(neighbour(1, T0 + 100))
-    going = made(slow, here)
-    assert (going["slowdown"]["until"], going["slowdown"]["silent"]) == (None, False) and "newest" not in going["title"]
-    stopped, unknown = made(replace(slow, silent_s=T0 + 290), here), made(replace(even, silent_s=T0 + 290), here)
-    assert stopped["named"] == going["named"] == "1" and stopped["slowdown"]["silent"]
-    assert stopped["title"].endswith(", until its newest step, received at 14:18:10 UTC")
-    assert "until its newest step, received at 14:18:10 UTC" in " ".join(one["text"] for one in stopped["chain"])
-    assert made(even, here)["verdict"] == "not slow" and unknown["verdict"] == "cannot tell"
-    assert unknown["reasons"] == ["it has sent no step since 14:18:10 UTC, and its longest step took 6 s"]
-
-
 def test_few_draws_have_the_wide_intervals_of_students_t() -> None:
     from scipy.stats import t
 

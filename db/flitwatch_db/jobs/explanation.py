@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -168,31 +168,7 @@ def _load_progress(conn: Conn, job: Row, now_s: float) -> answer.JobProgress:
         return answer.JobProgress(None, run["exe"], past)
     earlier = _load_earlier_steps(conn, run, job, start_s)
     watched = slowdown.Steps(step[good], time_s[good], start_s, earlier, ended=job["end_s"] is not None)
-    if job["end_s"] is None and job["state"] == "RUNNING":
-        watched = replace(watched, silent_s=_find_silence(conn, run["run_id"], watched, now_s))
     return answer.JobProgress(watched, run["exe"], past)
-
-
-def _find_silence(conn: Conn, run_id: int, steps: slowdown.Steps, now_s: float) -> float | None:
-    """Return when the newest step of a running job arrived, if that is unusually long ago; None if it is not, or if arrivals of that time are unknown."""
-    silence = slowdown.find_silence(steps, now_s)
-    if silence is None:
-        return None
-    last_s, longest_s = silence
-    (row,) = fetch_rows(
-        conn,
-        SQL("""
-            SELECT EXISTS (SELECT FROM event WHERE at <= to_timestamp(%(from)s)) AS known, (
-                SELECT extract(epoch FROM at)::float8 FROM event
-                WHERE kind = 'run' AND payload ->> 'run_id' = %(run)s AND at > to_timestamp(%(from)s) AND at <= to_timestamp(%(now)s) ORDER BY at DESC LIMIT 1
-            ) AS arrived
-        """),
-        {"run": str(run_id), "from": max(last_s, now_s - LONGEST_LIFE_S), "now": now_s},
-    )
-    if row["arrived"] is None:
-        return last_s if row["known"] else None
-    arrived_s: float = row["arrived"]
-    return arrived_s if now_s - arrived_s > longest_s else None
 
 
 def _load_earlier_steps(conn: Conn, run: Row, job: Row, start_s: float) -> NDArray[np.float64]:

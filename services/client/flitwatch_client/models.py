@@ -602,7 +602,6 @@ class JobSlowdown(TypedDict):
     since_low: str
     since_high: str
     until: str | None
-    silent: bool
     from_start: bool
     since_by: Literal['counters', 'steps']
     first_step: int | None

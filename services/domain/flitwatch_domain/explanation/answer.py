@@ -15,7 +15,7 @@ from flitwatch_domain.explanation import flow as flow_rule
 from flitwatch_domain.explanation import remedies, words
 from flitwatch_domain.explanation.candidates import Candidate, Scene, by_flow, rank_jobs
 from flitwatch_domain.explanation.carriers import Count, LinkCount, select_carrying_links
-from flitwatch_domain.explanation.chain import build_chain, minutes_and_seconds
+from flitwatch_domain.explanation.chain import build_chain
 from flitwatch_domain.explanation.flow import Flow
 from flitwatch_domain.explanation.onset_context import OnsetContext
 from flitwatch_domain.explanation.result import (
@@ -171,10 +171,6 @@ def _list_obstacles(job: Row, watched: JobProgress, now_s: float) -> list[str]:
         if job["end_s"] is not None:
             return ["it records no steps and did not complete"]
         return ["it records no steps and has not run longer than similar jobs yet"]
-    if steps.silent_s is not None:
-        return [
-            f"it has sent no step since {words.format_clock(steps.silent_s)}, and its longest step took {minutes_and_seconds(float(steps.time_s.max()))}"
-        ]
     if len(steps.step) < LEAST_STEPS:
         return [f"only {len(steps.step)} of its steps {'has' if len(steps.step) == 1 else 'have'} arrived"]
     if len(steps.earlier_s) < LEAST_RUNS:
@@ -338,7 +334,6 @@ def _to_job_slowdown(found: Slowdown, scene: OnsetContext | None, onset_s: float
         "since_low": _to_datetime(low),
         "since_high": _to_datetime(high),
         "until": _at_if_known(found.end_s),
-        "silent": found.silent,
         "from_start": found.from_start,
         "since_by": "counters"
         if scene is not None and scene.refined

@@ -184,8 +184,7 @@ def _describe_onset(slow: JobSlowdown) -> str:
     if slow["from_start"]:
         return "It was slow from its first step, so the onset is unknown."
     by = "the counters of its routers" if slow["since_by"] == "counters" else "its steps"
-    newest = "its newest step, received at " if slow["silent"] else ""
-    until = "" if slow["until"] is None else f" until {newest}{_format_clock(slow['until'])}"
+    until = "" if slow["until"] is None else f" until {_format_clock(slow['until'])}"
     return (
         f"{'Since' if not until else 'From'} {_format_clock(slow['since'])}{until}; according to {by}, it began between {_format_clock(slow['since_low'])} and "
         f"{_format_clock(slow['since_high'])}"

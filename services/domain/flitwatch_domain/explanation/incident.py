@@ -105,7 +105,7 @@ def _summarise_explanations(named: Sequence[Explanation], slow: Sequence[Explana
 def _is_at_speed(one: Explanation) -> bool:
     """Return whether a job is known to keep its usual speed now: it never was slow, or no longer is."""
     slow = one["slowdown"]
-    return one["verdict"] == "not slow" or (slow is not None and slow["until"] is not None and not slow["silent"])
+    return one["verdict"] == "not slow" or (slow is not None and slow["until"] is not None)
 
 
 def _wasted_nodes(one: Explanation) -> float:
@@ -212,4 +212,4 @@ def _quiet_detail(slow: Sequence[Explanation], reasons: Sequence[str], judged: E
     fast = judged["not_slow"]
     sentence = f"{fast} running job{'s keep their' if fast > 1 else ' keeps its'} usual speed."
     others = judged["unknown"]
-    return f"{sentence} {others} more cannot be judged." if others else sentence
+    return f"{sentence} {others} more cannot be compared with earlier runs." if others else sentence

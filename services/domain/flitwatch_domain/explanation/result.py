@@ -74,10 +74,6 @@ class JobSlowdown(TypedDict):
             "a run that has ended, one step is enough. Null: it has not ended, or lasted to the run's end."
         ),
     ]
-    silent: Annotated[
-        bool,
-        Field(description="No step has arrived since `until`, so whether the running job is still slow is unknown."),
-    ]
     from_start: Annotated[
         bool, Field(description="The first step was already slow: the slow period began with the job or before it.")
     ]

@@ -26,8 +26,6 @@ TWO_STEPS = 1.5
 OVER_STEPS = 3
 #: If two steps take this many seconds together, they are enough: waiting for a third would be too late.
 OVER_S = 120.0
-#: Seconds without a step, and multiple of a run's longest step, beyond which its steps say nothing of now.
-SILENT_S, SILENT_STEPS = 60.0, 3
 #: Minimum number of earlier runs from which the usual time of a step is known.
 LEAST_RUNS = 3
 #: Limit of the log-likelihood below its maximum for onsets in the interval (95 %: half of chi-square with one degree of freedom).
@@ -58,7 +56,6 @@ class Steps:
     start_s : float            epoch seconds at which the first step began
     earlier_s : float64 (runs, most)   step times of earlier runs of the same application and size by step number; NaN for missing steps
     ended : bool               whether the run has no further steps
-    silent_s : float or None   epoch seconds since which the run, although it goes on, has had no step; None if it has (`find_silence`)
     """
 
     step: NDArray[np.int64]
@@ -66,7 +63,6 @@ class Steps:
     start_s: float
     earlier_s: Floats
     ended: bool = False
-    silent_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -79,8 +75,7 @@ class Slowdown:
     factor : time over usual time, of the stretch
     lost_s : seconds beyond the usual time so far
     low_s, onset_s, high_s : epoch seconds; 95 % interval of its start
-    end_s : float or None       end of its last slow step, or of the last step of a silent run; None while it continues (`is_over`)
-    silent : bool               whether the run goes on without steps since `end_s`: whether it is still slow is unknown
+    end_s : float or None       end of its last slow step; None while it continues (`is_over`)
     from_start : bool           whether the first step was already slow: the onset is the beginning of the run or earlier
     first_step, last_step : int or None
     runs : int                  earlier runs in the comparison
@@ -103,7 +98,6 @@ class Slowdown:
     left_s: float | None = None
     within_s: float = 0.0
     saved_within_s: float = 0.0
-    silent: bool = False
 
     @property
     def lost_interval_s(self) -> tuple[float, float]:
@@ -145,16 +139,6 @@ def build_timeline(steps: Steps, usual_s: Floats) -> Timeline:
     guessed[0] += sum(value if math.isfinite(value) else mean for value in _pad_values(usual_s, first)[:first])
     ends = steps.start_s + np.cumsum(steps.time_s + guessed)
     return Timeline(ends - steps.time_s, ends, np.cumsum(guessed))
-
-
-def find_silence(steps: Steps, now_s: float) -> tuple[float, float] | None:
-    """Return the end of the last step, and how many seconds without a step are not unusual, if it ended longer ago than that; else None.
-
-    Time between steps is not recorded, so it may have ended later: only when steps arrived shows that.
-    """
-    last_s = float(build_timeline(steps, usual_steps(steps.earlier_s)[0]).end_s[-1])
-    longest_s = max(SILENT_S, SILENT_STEPS * float(steps.time_s.max()))
-    return (last_s, longest_s) if now_s - last_s > longest_s else None
 
 
 def _pad_values(values: Floats, size: int) -> Floats:
@@ -337,7 +321,7 @@ def of_steps(steps: Steps) -> Slowdown | None:
         float(line.begin_s[max(0, low - 1)]) - guessed,
         float(line.begin_s[first]),
         float(line.end_s[high]) + guessed,
-        float(line.end_s[last]) if over else steps.silent_s,
+        float(line.end_s[last]) if over else None,
         first == 0,
         int(steps.step[first]),
         int(steps.step[last]),
@@ -345,7 +329,6 @@ def of_steps(steps: Steps) -> Slowdown | None:
         None if to_come is None else float(usual[to_come].sum()),
         _usual_within_s(steps, steps.step[first : last + 1][mask], due_s, sigma, compared),
         saved_within_s,
-        not over and steps.silent_s is not None,
     )
 
 

@@ -44,8 +44,7 @@ def make_title(verdict: str, found: Slowdown | None, onset_s: float | None, name
     if found is None or onset_s is None:
         return "Not slow" if verdict == "not slow" else "Cannot tell whether it is slow"
     factor = format_slower(found.factor)
-    newest = "its newest step, received at " if found.silent else ""
-    over = "" if found.end_s is None else f" until {newest}{format_clock(found.end_s)}"
+    over = "" if found.end_s is None else f" until {format_clock(found.end_s)}"
     from_start = "from its first step" if found.first_step is not None else "than usual"
     onset = f"{'from' if over else 'since'} {format_clock(onset_s)}"
     begin = f"{factor} {from_start if found.from_start else onset}"

@@ -1463,7 +1463,6 @@ export interface components {
             /** Format: date-time */
             since_high: string;
             until: string | null;
-            silent: boolean;
             from_start: boolean;
             /** @enum {string} */
             since_by: "counters" | "steps";
