@@ -129,8 +129,8 @@ def test_counters_of_network_cards_alone_are_reported(_embedded_template: Server
         assert machine["last_ts"] is None
         assert datetime.fromisoformat(machine["cards_last_ts"]).timestamp() == end_s + 1
         for from_s, counted in ((BEGIN_S - 3600, False), (BEGIN_S, True)):
-            told = served.get(f"/fabrics/{machine['id']}/overview", **{"from": from_s, "to": from_s + 3600})
-            assert told["cards_counted"] is counted and set(told["coverage"]) == {None}
+            answer = served.get(f"/fabrics/{machine['id']}/overview", **{"from": from_s, "to": from_s + 3600})
+            assert answer["cards_counted"] is counted and set(answer["coverage"]) == {None}
     with connect(url, role="owner", autocommit=True) as conn:
         for table in ("endpoint_1s", "endpoint_1m", "endpoint_1h"):
             conn.execute(f"DELETE FROM {table}")
