@@ -342,7 +342,7 @@ def test_a_job_without_steps_has_a_run_time_by_jobs_that_lasted_as_long_or_says_
         assert "cannot tell: needs 19" in capfd.readouterr().out
         with connect(embedded_db, role="writer") as conn:
             machine_id = fabrics.save_fabric(conn, FABRIC)
-            placed = replace(job("79", now - 60, None), node_list=str(FABRIC.endpoints.node[0]))
+            placed = replace(job("79", now - 60, None), node_list=FABRIC.endpoints.node[0], simulated=True)
             jobs.upsert_jobs(conn, [placed], machine_id)
         of_machine, of_all = (served.get("/forecasts/jobs", **of)["items"] for of in ({"fabric": FABRIC.name}, {}))
         assert [one["job_id"] for one in of_machine] == ["79"] and {one["job_id"] for one in of_all} == {
