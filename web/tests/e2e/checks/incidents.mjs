@@ -155,7 +155,7 @@ export async function incidents({ url, fixture, check, api }) {
     const told = await api(`/incidents/${over.incident_id}`);
     const user = "u".repeat(200);
     const causes = told.causes.map((one) => ({ ...one, user }));
-    await page.route(/\/incidents\/\d+$/, (route) => route.fulfill({ json: { ...told, causes } }));
+    await page.route(/\/v1\/incidents\/\d+$/, (route) => route.fulfill({ json: { ...told, causes } }));
     await page.goto(`${url}/incidents/${over.incident_id}`);
     const name = page.locator(".neighbour-user a").first();
     assert.ok((await name.getAttribute("title")).includes(user));
