@@ -490,7 +490,8 @@ export async function estimates({ url, check, api }) {
   await check(
     "blame, drivers and forecasts say that they are of all machines, whichever the top bar names",
     async (page) => {
-      await page.goto(`${url}/?machine=torus-like`);
+      await page.goto(`${url}/fabric/torus-like`);
+      await page.locator(".freshness", { hasText: "Recorded" }).waitFor();
       for (const path of ["blame", "drivers", "forecast"]) {
         await page.goto(`${url}/${path}`);
         await page.locator(".context .subtitle", { hasText: "all machines" }).waitFor();
