@@ -269,7 +269,9 @@ export async function recommendations({ url, check }) {
       await page.getByText("Select the text and press Ctrl+C").waitFor();
       const line = await savedBy(page, page.locator(".context button", { hasText: "Export" }), "Copy the API line");
       assert.match(line.toString(), /\/advice\?state=recommended'/);
-      await page.route(/\/advice\?state=refused/, (route) => route.fulfill({ json: { items: [], next_cursor: null } }));
+      await page.route(/\/v1\/advice\?.*state=refused/, (route) =>
+        route.fulfill({ json: { items: [], next_cursor: null } }),
+      );
       await page.goto(`${url}/advice?state=refused`);
       await list.getByRole("heading", { name: "No advice is refused" }).waitFor();
     },
