@@ -100,7 +100,7 @@ MAIN_FABRIC = SQL("""
 JOB = SQL("""
     SELECT j.job_pk, j.cluster, j.job_id, j.user_name AS "user", j.account, j.name, j.state, j.nodes, j.simulated,
            extract(epoch FROM j.start_ts)::float8 AS start_s, extract(epoch FROM j.end_ts)::float8 AS end_s,
-           %(fabric)s = {} AND EXISTS (SELECT FROM run r WHERE r.job_pk = j.job_pk) AS steps
+           EXISTS (SELECT FROM run r WHERE r.job_pk = j.job_pk) AND %(fabric)s = {} AS steps
     FROM job j
 """).format(MAIN_FABRIC)
 
