@@ -189,6 +189,7 @@ def test_what_is_said_names_jobs_by_number() -> None:
     ):
         title = make_title(["7"], ["1"], 0, at, None, [], pause)
         assert title.startswith("Job 7 slowed job 1 from 14:13:20 UTC") and title.endswith(said)
+        assert make_title(["7", "8"], ["1"], 0, at, None, ["8"], pause).endswith(f"{said}; job 8 has ended")
     assert make_title(["7"], ["1"], 0, at, None, ["7"]) == "Job 7 slowed job 1 from 14:13:20 UTC and has ended"
     assert make_title(["7"], ["1"], 0, at, at + 60, ["7"]) == "Job 7 slowed job 1 from 14:13:20 UTC to 14:14:20 UTC"
     assert make_title([], [], 0, at, at, []) == "Withdrawn: the complete run of the slowed job does not confirm it"

@@ -37,6 +37,7 @@ from flitwatch_research.studies import registry
 pytestmark = pytest.mark.integration
 #: The areas of the page's own checks.
 AREAS = re.findall(r"^  (\w+): \[", (ROOT / "web" / "tests" / "e2e" / "run.mjs").read_text(), re.MULTILINE)
+assert AREAS, "run.mjs lists its areas in another way"
 MEASURED = "data/variability/perlmutter_milc_{}.csv"
 
 

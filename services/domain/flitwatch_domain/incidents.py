@@ -312,16 +312,16 @@ def make_title(
     left = [job for job in causes if job not in gone]
     if causes and not left:
         return f"{who} slowed {whom} from {since} and {'has' if single else 'have'} ended"
+    over = f"; {format_jobs(list(gone))} {'has' if len(gone) == 1 else 'have'} ended" if gone else ""
     if slow_now:
         now = "" if slow_now == len(victims) else f"; {slow_now} {'is' if slow_now == 1 else 'are'} slow now"
-        over = f"; {format_jobs(list(gone))} {'has' if len(gone) == 1 else 'have'} ended" if gone else ""
         return f"{who} {'has' if single else 'have'} been slowing {whom} since {since}{now}{over}"
     if pause is not None:
         last = f"the last burst ended at {format_clock(pause.since_s)}"
         if pause.period_s is None:
-            return f"{who} slowed {whom} from {since}; {last}"
+            return f"{who} slowed {whom} from {since}; {last}{over}"
         often = format_count(round(pause.period_s / MINUTE_S), "minute")
-        return f"{who} slowed {whom} from {since} in bursts, about every {often}; {last}"
+        return f"{who} slowed {whom} from {since} in bursts, about every {often}; {last}{over}"
     still = f"still {'keeps' if len(left) == 1 else 'keep'} {'its' if len(victims) == 1 else 'their'} links busy"
     if not counted:
         return f"{who} slowed {whom} from {since}; whether {format_jobs(left) if left else 'they'} {still} is unknown"

@@ -19,7 +19,7 @@ Kind = Literal["usual", "slow", "named"]
 #: Colours that readers with a colour vision deficiency can distinguish; red, green, blue.
 INKS: dict[Kind, tuple[int, int, int]] = {"usual": (154, 160, 166), "slow": (197, 34, 31), "named": (242, 153, 0)}
 #: Why a text of one line is refused if it is not printable.
-UNPRINTABLE = "contains a line break or another character that cannot be printed"
+UNPRINTABLE = "contains a line break or another character that cannot be printed; write it on one line"
 _PAPER = (255, 255, 255)
 WIDTH, ROW, GAP = 600, 18, 6
 

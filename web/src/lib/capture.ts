@@ -67,10 +67,12 @@ async function savePng(svg: SVGSVGElement, name: string): Promise<void> {
   canvas.width = Math.round(width * SCALE);
   canvas.height = Math.round(height * SCALE);
   const context = canvas.getContext("2d");
-  if (!context) return;
+  if (!context) throw new Error("The browser has no canvas for a picture of this size. Save it as SVG.");
   context.scale(SCALE, SCALE);
   context.drawImage(image, 0, 0, width, height);
-  canvas.toBlob((blob) => blob && save(`${name}.png`, blob));
+  const blob = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve));
+  if (!blob) throw new Error("The picture is too large for PNG. Save it as SVG.");
+  save(`${name}.png`, blob);
 }
 
 const MARGIN = 24;

@@ -34,10 +34,11 @@ export async function exportFile(make: () => void | Promise<void>): Promise<void
   try {
     await make();
   } catch (error) {
-    // Browsers report code that did not load as a TypeError with words of their own.
+    // Browsers report code and files that did not load as a TypeError with words of their own.
     const unloaded =
       "The code for this export did not load: the connection is lost, or Flitwatch was updated. Check the connection, reload the page, and export again.";
-    unsaved.set(error instanceof Error && !(error instanceof TypeError) ? error : new Error(unloaded));
+    const missing = error instanceof TypeError && /import|fetch|load/i.test(error.message);
+    unsaved.set(missing ? new Error(unloaded) : error instanceof Error ? error : new Error(String(error)));
   }
 }
 

@@ -181,7 +181,10 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
 
   const listed = open.length > 0 && (answered(asked) || refused(asked));
   const calm = !open.length && !empty && values !== null && occupancy !== null && answered([...asked, incident]);
-  const judged = `${plural(incident.data?.judged.not_slow ?? 0, "running job")} of ${incident.data?.judged.running ?? "an unknown number"} can be judged and none of them is slow`;
+  const judged =
+    incident.data?.judged.running === 0
+      ? "no job is running"
+      : `${plural(incident.data?.judged.not_slow ?? 0, "running job")} of ${incident.data?.judged.running ?? "an unknown number"} can be judged and none of them is slow`;
   const pairs = useMemo(
     () =>
       scene && congestion.data ? hottestPairs(pairsOf(scene.groups, congestion.data.groups)).slice(0, rows.pairs) : [],
@@ -332,13 +335,13 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
               <Empty title={`No ${overview?.cards_counted ? `${words.router} ` : ""}counters for this time`}>
                 No {words.router} of {fabric.name} has counters in {past === null ? "the last" : "these"} ten minutes.
                 {overview?.cards_counted
-                  ? ` Its network cards have counters: ${judged}, but Flitwatch cannot tell where the network is congested.`
+                  ? ` Its network cards have counters: ${judged}. Where the network is congested is unknown.`
                   : ` Flitwatch cannot tell whether anything ${past === null ? "needs" : "needed"} attention.`}
               </Empty>
             ) : calm ? (
               <Empty title="Nothing needs attention">
-                {judged}; no {scene?.arrangement.noun ?? "group"} is hot{past === null && "; all devices are reporting"}
-                .
+                {capital(judged)}; no {scene?.arrangement.noun ?? "group"} is hot
+                {past === null && "; all devices are reporting"}.
               </Empty>
             ) : (
               <Unanswered

@@ -9,7 +9,7 @@ const AHEAD = /\/frames$/;
 /** What is always said below an estimate, whatever the answers; and what a router's own answer says of its nodes, which is drawn with that answer alone. */
 const CAVEAT = /^(What it does not prove|no job known$)/;
 const ABSENCE =
-  /\bno (link|job|counter|alert|run|forecast|route|turn|one|running|pair)s?\b|nothing (needs|fires|was|unusual)|none (is|of)|not sampled/i;
+  /\bno (link|job|(\w+ )?counter|alert|run|forecast|route|turn|one|running|pair)s?\b|nothing (needs|fires|was|unusual)|none (is|of)|not sampled/i;
 
 const asked = (request) => new URL(request.url()).pathname;
 
